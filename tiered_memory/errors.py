@@ -1,0 +1,142 @@
+"""The exceptions of tiered-memory; each has a stable `code` for logs and metrics.
+
+    TieredMemoryError
+    ├── InvalidInput (ValueError)       what was passed can't be used; nothing was written
+    │   ├── InvalidItem                 an item of a batch, named by its place
+    │   ├── InvalidScope
+    │   ├── InvalidQuery                k, threshold, limit or cursor
+    │   ├── UnknownTier
+    │   └── ConfigError
+    ├── EmbeddingError                  the embedder failed, or answered with something unusable
+    │   └── EmbeddingRateLimited        the provider refused for now
+    ├── EmbedderMismatch                another embedder wrote what is stored
+    ├── StoreError
+    │   ├── StoreUnavailable            Redis can't be reached, or answered too late
+    │   ├── StoreUnsupported            Redis lacks what is needed (search module, version, database 0)
+    │   ├── SchemaMismatch              the namespace was made with another layout
+    │   ├── ResultLimitExceeded         the server's own cap is below what was asked for
+    │   ├── UpdateConflict              what was to be updated changed meanwhile, again and again
+    │   └── CorruptRecord               something under our keys isn't ours
+    ├── NotFound (LookupError)
+    └── MissingExtra (ImportError)      an optional dependency isn't installed
+"""
+
+from __future__ import annotations
+
+
+class TieredMemoryError(Exception):
+    """The base of every exception that this package raises on purpose."""
+
+    code = "error"
+
+
+class InvalidInput(TieredMemoryError, ValueError):
+    """What was passed can't be used; nothing was written."""
+
+    code = "invalid_input"
+
+
+class InvalidItem(InvalidInput):
+    """An item of a `remember` batch can't be used; the message names its place in the batch."""
+
+    code = "invalid_item"
+
+
+class InvalidScope(InvalidInput):
+    """A scope is empty, too long, not text, or not the one that the handle is bound to."""
+
+    code = "invalid_scope"
+
+
+class InvalidQuery(InvalidInput):
+    """`k`, a threshold, a limit or a cursor is out of its range."""
+
+    code = "invalid_query"
+
+
+class UnknownTier(InvalidInput):
+    """A tier doesn't exist, or is switched off by the configuration."""
+
+    code = "unknown_tier"
+
+
+class ConfigError(InvalidInput):
+    """A setting is out of its range, or unknown."""
+
+    code = "invalid_config"
+
+
+class EmbeddingError(TieredMemoryError):
+    """The embedder failed, or its answer has the wrong count, dimension, or values that aren't finite."""
+
+    code = "embedding_failed"
+
+
+class EmbeddingRateLimited(EmbeddingError):
+    """The embedding provider refused for now, after its client's own retries."""
+
+    code = "embedding_rate_limited"
+
+
+class EmbedderMismatch(TieredMemoryError):
+    """The namespace holds vectors of another embedder; comparing them would be meaningless."""
+
+    code = "embedder_mismatch"
+
+
+class StoreError(TieredMemoryError):
+    """The store refused, or can't be used as it is."""
+
+    code = "store_error"
+
+
+class StoreUnavailable(StoreError):
+    """Redis can't be reached, or didn't answer within the time-out."""
+
+    code = "store_unavailable"
+
+
+class StoreUnsupported(StoreError):
+    """The Redis server lacks something that is needed: the search module, a version, database 0."""
+
+    code = "store_unsupported"
+
+
+class SchemaMismatch(StoreError):
+    """The namespace exists with another layout, number of partitions, or index definition."""
+
+    code = "schema_mismatch"
+
+
+class ResultLimitExceeded(StoreError):
+    """The server's own cap on results is below what was asked for; nothing is cut silently."""
+
+    code = "result_limit_exceeded"
+
+
+class UpdateConflict(StoreError):
+    """What was to be updated was changed by others each time it was tried."""
+
+    code = "update_conflict"
+
+
+class CorruptRecord(StoreError):
+    """A value under our keys isn't one that this package wrote."""
+
+    code = "corrupt_record"
+
+
+class NotFound(TieredMemoryError, LookupError):
+    """Nothing with that id stands in that tier and scope."""
+
+    code = "not_found"
+
+
+class MissingExtra(TieredMemoryError, ImportError):
+    """An optional dependency isn't installed; the message names the pip command."""
+
+    code = "missing_extra"
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an extra: pip install 'tiered-memory[{extra}]'")
+        self.extra = extra

@@ -1,0 +1,102 @@
+"""Forgetting: one id, a tier of a scope, or all of it; and what there is to forget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tiered_memory import clock
+from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.engine.keys import Keyspace, decode_scope
+from tiered_memory.engine.reply import pairs, strings, text
+from tiered_memory.engine.scripts import call
+from tiered_memory.items import Page
+from tiered_memory.plan import Command, Plan, ask, join
+from tiered_memory.scope import digest
+
+_STEP = 1000
+"""How many memories one script forgets at the most, so that it never holds up the server for long."""
+
+
+def forget(
+    keyspace: Keyspace, keeping: Keeping, everything: Sequence[Keeping], scope: str | None, id: str  # noqa: A002
+) -> Plan[int]:
+    """Forgets what stands or waits at an id, with its history; how many memories that were."""
+    ((forgotten, _),) = yield from ask(_forgetting(keyspace, [keeping], everything, scope, digest(id)))
+    return int(forgotten)
+
+
+def clear(
+    keyspace: Keyspace, keepings: Sequence[Keeping], everything: Sequence[Keeping], scope: str | None
+) -> Plan[int]:
+    """Forgets all that these tiers hold in a scope, step by step; how many memories that were."""
+    total = 0
+    more = True
+    while more:
+        ((forgotten, more),) = yield from ask(_forgetting(keyspace, keepings, everything, scope, ""))
+        total += forgotten
+    return total
+
+
+def clear_everywhere(keyspace: Keyspace, keepings: Sequence[Keeping], everything: Sequence[Keeping]) -> Plan[int]:
+    """Forgets all that these tiers hold in every scope; how many memories that were."""
+    total = 0
+    cursor: str | None = None
+    while True:
+        found = yield from scopes(keyspace, 100, cursor)
+        total += sum((yield from join([clear(keyspace, keepings, everything, scope) for scope in found.items])))
+        cursor = found.cursor
+        if cursor is None:
+            return total
+
+
+def scopes(keyspace: Keyspace, limit: int, cursor: str | None) -> Plan[Page[str | None]]:
+    """Up to `limit` scopes that hold something, in the order of their partitions and names."""
+    number, _, last = (cursor or "0:").partition(":")
+    partition = int(number)
+    found: list[str] = []
+    while partition < keyspace.partitions and len(found) < limit:
+        after = f"({last}" if last else "-"
+        wanted = limit - len(found)
+        command = ("ZRANGE", keyspace.scopes(partition), after, "+", "BYLEX", "LIMIT", 0, wanted)
+        (members,) = yield from ask(command)
+        found += map(text, members)
+        last = found[-1] if len(members) == wanted else ""
+        partition += not last
+    cursor = f"{partition}:{last}" if partition < keyspace.partitions else None
+    return Page([decode_scope(member) for member in found], cursor)
+
+
+def sweep(keyspace: Keyspace) -> Plan[None]:
+    """Forgets everything that has expired."""
+    left = list(range(keyspace.partitions))
+    while left:
+        now = clock.to_micros(clock.now())
+        replies = yield from ask(*(call("sweep", keyspace.scopes(partition), [now]) for partition in left))
+        left = [partition for partition, more in zip(left, replies, strict=True) if more]
+
+
+def tallies(keyspace: Keyspace) -> Plan[tuple[int, dict[tuple[str, str], int]]]:
+    """How many scopes hold something, and how many memories there are by tier and status."""
+    partitions = range(keyspace.partitions)
+    sizes = yield from ask(*(("ZCARD", keyspace.scopes(partition)) for partition in partitions))
+    counted = yield from ask(*(("HGETALL", keyspace.counts(partition)) for partition in partitions))
+    totals: dict[tuple[str, str], int] = {}
+    for reply in counted:
+        for name, number in strings(pairs(reply)).items():
+            tier, _, status = name.rpartition(":")
+            totals[tier, status] = totals.get((tier, status), 0) + int(number)
+    return sum(sizes), totals
+
+
+def _forgetting(
+    keyspace: Keyspace,
+    keepings: Sequence[Keeping],
+    everything: Sequence[Keeping],
+    scope: str | None,
+    each: str,
+) -> Command:
+    keys = keyspace.of(scope)
+    ordered = [*keepings, *(keeping for keeping in everything if keeping not in keepings)]
+    now = clock.to_micros(clock.now())
+    addresses = (part for keeping in ordered for part in keeping.address(keys))
+    return call("forget", keys.scopes, (now, keys.member, each, _STEP, len(keepings), *addresses))

@@ -1,0 +1,39 @@
+"""How a tier keeps what it is given, as the scripts are told."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from tiered_memory.engine.keys import ScopeKeys
+
+UNBOUNDED = 2**53
+
+
+@frozen(kw_only=True)
+class Keeping:
+    """What remembering does in a tier.
+
+    Attributes:
+        name: The tier's name.
+        notes: Notes are volatile, listed, and overwritten; records are indexed, searched, and superseded.
+        refreshes: Whether remembering the same text again moves its time to now.
+        carries: Whether a new text at an id takes over how often the old one was remembered.
+        most: How many notes a scope keeps.
+        idle: After how many milliseconds without a new note a scope's notes are dropped; 0: never.
+    """
+
+    name: str
+    notes: bool = False
+    refreshes: bool = False
+    carries: bool = False
+    most: int = UNBOUNDED
+    idle: int = 0
+
+    def address(self, scope: ScopeKeys) -> tuple[str, str, str]:
+        """What scripts need to find the tier of a scope."""
+        return (scope.token(self.name), self.name, "notes" if self.notes else "records")
+
+    @property
+    def rules(self) -> str:
+        """What scripts need to know about remembering in it."""
+        return ("r" if self.refreshes else "") + ("c" if self.carries else "")

@@ -1,0 +1,93 @@
+"""Remembering and updating: one script for all items of one scope, wholly or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Literal
+
+from attrs import frozen
+
+from tiered_memory.assertions.fields import own_fields
+from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.clock import to_micros
+from tiered_memory.engine.keys import Keyspace, ScopeKeys
+from tiered_memory.engine.reply import text
+from tiered_memory.engine.scripts import call
+from tiered_memory.items import MemoryItem, Outcome, Remembered, encode_metadata
+from tiered_memory.plan import Embedding, Plan, ask
+from tiered_memory.scope import digest
+
+Argument = str | bytes | int | float
+
+
+@frozen
+class Entry:
+    """An item with how its tier keeps it and, where that is searched, its embedding.
+
+    Attributes:
+        item: What is to be written.
+        keeping: How its tier keeps it.
+        embedding: Its vector, or None.
+        mode: Whether it is remembered, or updates what stands there.
+        expected: For an update, what must stand there.
+        lifts_expiry: For an update, whether it is to be kept until it is forgotten.
+    """
+
+    item: MemoryItem
+    keeping: Keeping
+    embedding: Embedding | None
+    mode: Literal["remember", "update"] = "remember"
+    expected: bytes = b""
+    lifts_expiry: bool = False
+
+
+def write(keyspace: Keyspace, scope: str | None, entries: Sequence[Entry], now: int) -> Plan[list[Remembered]]:
+    """What became of each of `entries`, all of one scope, written in one step."""
+    keys = keyspace.of(scope)
+    places = {keeping: place for place, keeping in enumerate(dict.fromkeys(entry.keeping for entry in entries), 1)}
+    arguments: list[Argument] = [now, keys.member, len(places)]
+    for keeping in places:
+        arguments += [*keeping.address(keys), keeping.most, keeping.idle, keeping.rules]
+    for entry in entries:
+        arguments += _item(entry, places[entry.keeping], keys, keyspace.vector, now)
+    (outcomes,) = yield from ask(call("remember", keys.scopes, arguments), repeatable=_repeatable(entries))
+    return [_remembered(entry, scope, text(outcome)) for entry, outcome in zip(entries, outcomes, strict=True)]
+
+
+def _repeatable(entries: Sequence[Entry]) -> bool:
+    """Whether writing twice is the same as writing once: not where uses are ranked by."""
+    return not any(entry.keeping.carries for entry in entries)
+
+
+def _item(entry: Entry, place: int, keys: ScopeKeys, vector: str, now: int) -> list[Argument]:
+    item, embedding = entry.item, entry.embedding
+    fields: dict[str, Argument] = dict(own_fields(item, keys.scope, cut=bool(embedding and embedding.cut)))
+    if embedding:
+        fields[vector] = embedding.vector
+    return [
+        place,
+        digest(item.key),
+        "update" if entry.mode == "update" else item.status,
+        entry.expected,
+        item.text,
+        "" if item.metadata is None else encode_metadata(item.metadata),
+        "" if item.at is None else to_micros(item.at),
+        *_expiry(item.ttl, entry.lifts_expiry, now),
+        len(fields),
+        *(argument for pair in fields.items() for argument in pair),
+    ]
+
+
+def _expiry(ttl: timedelta | None, lifts: bool, now: int) -> tuple[Argument, Argument]:
+    """When it expires, and in how many milliseconds."""
+    if lifts:
+        return 0, 0
+    if ttl is None:
+        return "", 0
+    return now + ttl // timedelta(microseconds=1), ttl // timedelta(milliseconds=1)
+
+
+def _remembered(entry: Entry, scope: str | None, outcome: Outcome | str) -> Remembered:
+    cut = bool(entry.embedding and entry.embedding.cut)
+    return Remembered(entry.item.key, entry.keeping.name, scope, outcome, cut)  # type: ignore[arg-type]

@@ -1,0 +1,212 @@
+"""The configuration: one class for the whole and one for each tier, validated on construction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import field, fields_dict, frozen
+from attrs.converters import optional
+
+from tiered_memory.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tiered_memory.embedders.base import Embedder
+    from tiered_memory.tiers.base import Tier
+
+C = TypeVar("C")
+
+_NAMESPACE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+def _number(name: str, low: float, high: float = float("inf")) -> Any:
+    def convert(value: Any) -> float:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = float("nan")
+        if not low <= number <= high:
+            raise ConfigError(f"{name}={value!r} must be a number from {low:g} to {high:g}")
+        return number
+
+    return convert
+
+
+def _count(name: str, low: int = 1) -> Any:
+    def convert(value: Any) -> int:
+        try:
+            number = int(value)
+            whole = number == float(value)
+        except (TypeError, ValueError, OverflowError):
+            number, whole = low - 1, False
+        if not whole or number < low:
+            raise ConfigError(f"{name}={value!r} must be a whole number of at least {low}")
+        return number
+
+    return convert
+
+
+def _span(name: str) -> Any:
+    def convert(value: Any) -> timedelta:
+        try:
+            span = value if isinstance(value, timedelta) else timedelta(seconds=float(value))
+        except (TypeError, ValueError, OverflowError):
+            raise ConfigError(f"{name}={value!r} must be a timedelta or a number of seconds") from None
+        if span <= timedelta(0):
+            raise ConfigError(f"{name}={value!r} must be longer than nothing")
+        return span
+
+    return convert
+
+
+def _weight() -> Any:
+    return field(default=0.3, converter=_number("weight", 0, 1))
+
+
+def _threshold() -> Any:
+    return field(default=None, converter=optional(_number("threshold", -1, 1)))
+
+
+@frozen(kw_only=True)
+class WorkingConfig:
+    """Working memory: recent notes of a run.
+
+    Attributes:
+        max_items: How many notes a scope keeps; the first one in is the first one out.
+        idle: After how long without a new note a scope's notes are dropped; None: never.
+    """
+
+    max_items: int = field(default=100, converter=_count("max_items"))
+    idle: timedelta | None = field(default=None, converter=optional(_span("idle")))
+
+
+@frozen(kw_only=True)
+class SemanticConfig:
+    """Semantic memory: facts.
+
+    Attributes:
+        threshold: The least cosine of a hit, in [-1, 1]; None: the embedder's floor, or 0.7 if it has none.
+    """
+
+    threshold: float | None = _threshold()
+
+
+@frozen(kw_only=True)
+class EpisodicConfig:
+    """Episodic memory: events.
+
+    Attributes:
+        threshold: The least cosine of a hit, in [-1, 1]; None: the embedder's floor, or 0.7 if it has none.
+        weight: The share of recency in the score, in [0, 1].
+        half_life: The age at which recency has fallen to one half.
+    """
+
+    threshold: float | None = _threshold()
+    weight: float = _weight()
+    half_life: timedelta = field(default=timedelta(days=7), converter=_span("half_life"))
+
+
+@frozen(kw_only=True)
+class ProceduralConfig:
+    """Procedural memory: how-tos.
+
+    Attributes:
+        threshold: The least cosine of a hit, in [-1, 1]; None: the embedder's floor, or 0.7 if it has none.
+        weight: The share of reinforcement in the score, in [0, 1].
+    """
+
+    threshold: float | None = _threshold()
+    weight: float = _weight()
+
+
+def _namespace(value: Any) -> str:
+    if not isinstance(value, str) or not _NAMESPACE.fullmatch(value):
+        raise ConfigError(f"namespace={value!r} must be 1 to 64 of the characters A-Z a-z 0-9 _ . -")
+    return value
+
+
+def _tier(config: type[C]) -> Any:
+    def convert(value: Any) -> C | None:
+        if value is None or value is False:
+            return None
+        if value is True:
+            return config()
+        return value if isinstance(value, config) else _from_mapping(config, value)
+
+    return field(factory=config, converter=convert)
+
+
+def _from_mapping(config: type[C], settings: object) -> C:
+    if not isinstance(settings, Mapping):
+        raise ConfigError(f"{config.__name__} can't be made from {type(settings).__name__}; pass a mapping")
+    known = fields_dict(config)  # type: ignore[type-var]
+    for name in settings:
+        if name not in known:
+            raise ConfigError(f"{name!r} is not a setting of {config.__name__}; there are: {', '.join(known)}")
+    return config(**settings)
+
+
+@frozen(kw_only=True)
+class MemoryConfig:
+    """Everything that can be set; each setting has a default.
+
+    Attributes:
+        url: Where Redis is: `redis://`, `rediss://` (TLS), `unix://`, or
+            `redis+sentinel://host:port,host:port/service`. A cluster is recognised by itself. Default: the
+            environment's `REDIS_URL`, else an embedded server.
+        client: Your own redis-py client instead of a URL, of the facade's mode (blocking or async). It is
+            never closed by us.
+        data_dir: The embedded server's folder; default: the user's data folder. `":temp:"` is thrown away.
+        namespace: The first part of every key; what lies in two namespaces never meets.
+        embedder: What turns texts into vectors; default: the offline `StaticEmbedder`.
+        default_tier: Where an item without a tier goes.
+        working: Settings of working memory, or None to switch it off; likewise the other tiers.
+        semantic: Settings of semantic memory.
+        episodic: Settings of episodic memory.
+        procedural: Settings of procedural memory.
+        tiers: Tiers of your own, beside the four.
+        partitions: In how many partitions scopes are spread; default: 1 on a single server, 64 on a cluster.
+            Fixed when the namespace is made.
+        timeout: Seconds that one answer of Redis may take.
+        connect_timeout: Seconds that connecting may take.
+        retries: How often a repeatable command is sent again when Redis is out of reach.
+    """
+
+    url: str | None = field(default=None, repr=False)
+    client: Any = field(default=None, repr=False)
+    data_dir: str | Path | None = None
+    namespace: str = field(default="tiered-memory", converter=_namespace)
+    embedder: Embedder | None = None
+    default_tier: str = "semantic"
+    working: WorkingConfig | None = _tier(WorkingConfig)
+    semantic: SemanticConfig | None = _tier(SemanticConfig)
+    episodic: EpisodicConfig | None = _tier(EpisodicConfig)
+    procedural: ProceduralConfig | None = _tier(ProceduralConfig)
+    tiers: tuple[Tier, ...] = field(default=(), converter=tuple)
+    partitions: int | None = field(default=None, converter=optional(_count("partitions")))
+    timeout: float = field(default=10.0, converter=_number("timeout", 0.001))
+    connect_timeout: float = field(default=5.0, converter=_number("connect_timeout", 0.001))
+    retries: int = field(default=2, converter=_count("retries", 0))
+
+    def __attrs_post_init__(self) -> None:
+        if self.url is not None and self.client is not None:
+            raise ConfigError("url and client are both given; pass one of them")
+
+    @classmethod
+    def load(cls, settings: object, overrides: Mapping[str, Any]) -> MemoryConfig:
+        """The configuration from nothing, a URL, a mapping or a configuration, with `overrides` on top.
+
+        Raises `ConfigError` for an unknown setting or a value out of its range.
+        """
+        if isinstance(settings, MemoryConfig):
+            given = {name: getattr(settings, name) for name in fields_dict(cls)}
+        elif isinstance(settings, str):
+            given = {"url": settings}
+        else:
+            given = dict(settings or {}) if isinstance(settings, Mapping | None) else {}
+            if settings is not None and not isinstance(settings, Mapping):
+                raise ConfigError(f"a configuration can't be made from {type(settings).__name__}")
+        return _from_mapping(cls, given | dict(overrides))

@@ -1,0 +1,70 @@
+"""Calling an embedder and checking what it answers, before anything of it is written or searched with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tiered_memory.errors import EmbeddingError, TieredMemoryError
+from tiered_memory.plan import Embedding
+
+if TYPE_CHECKING:
+    from tiered_memory.embedders.base import Embedder
+
+
+def default_embedder() -> Embedder:
+    """The embedder that needs no extra and no network."""
+    from tiered_memory.embedders.static import StaticEmbedder
+
+    return StaticEmbedder()
+
+
+def embed(embedder: Embedder, texts: Sequence[str]) -> list[Embedding]:
+    """The embeddings of `texts`; raises `EmbeddingError` when they fail or can't be used."""
+    fitted = _fit(embedder, texts)
+    try:
+        vectors = embedder.embed(fitted)
+    except Exception as error:
+        raise _failure(embedder, error) from None
+    return _checked(embedder, vectors, texts, fitted)
+
+
+async def aembed(embedder: Any, texts: Sequence[str]) -> list[Embedding]:
+    """As `embed`, for an embedder that has an async twin."""
+    fitted = _fit(embedder, texts)
+    try:
+        vectors = await embedder.aembed(fitted)
+    except Exception as error:
+        raise _failure(embedder, error) from None
+    return _checked(embedder, vectors, texts, fitted)
+
+
+def _fit(embedder: Embedder, texts: Sequence[str]) -> list[str]:
+    return [embedder.fit(text) for text in texts]
+
+
+def _failure(embedder: Embedder, error: Exception) -> Exception:
+    if isinstance(error, TieredMemoryError):
+        return error
+    return EmbeddingError(f"embedder {embedder.id!r} failed with {type(error).__name__}; nothing was written")
+
+
+def _checked(embedder: Embedder, vectors: Any, texts: Sequence[str], fitted: Sequence[str]) -> list[Embedding]:
+    import numpy as np
+
+    wanted = (len(texts), embedder.dimensions)
+    try:
+        array = np.ascontiguousarray(vectors, dtype="<f4")
+    except (TypeError, ValueError):
+        raise EmbeddingError(f"embedder {embedder.id!r} answered with something that is no array of numbers") from None
+    if array.shape != wanted:
+        raise EmbeddingError(f"embedder {embedder.id!r} answered with shape {list(array.shape)}, not {list(wanted)}")
+    lengths = np.linalg.norm(array.astype("f8"), axis=1)
+    bad = np.flatnonzero(~np.isfinite(lengths) | (lengths == 0))
+    if bad.size:
+        raise EmbeddingError(
+            f"embedder {embedder.id!r} answered with a vector of length {lengths[bad[0]]} for text {bad[0]}; "
+            f"vectors must be finite and not zero"
+        )
+    rows = zip(array, texts, fitted, strict=True)
+    return [Embedding(row.tobytes(), part is not text and part != text) for row, text, part in rows]

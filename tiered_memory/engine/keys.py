@@ -1,0 +1,105 @@
+"""How a namespace lies in Redis: partitions, and the keys of one scope.
+
+    {namespace:p}:scopes          sorted set   the scopes of partition p that hold something
+    {namespace:p}:sequence        integer      numbers the partition's records in the order of their making
+    {namespace:p}:counts          hash         how many memories, by tier and status
+    {namespace:p}:due             sorted set   tiers that hold something which expires, by the time of the first
+    {namespace:p}:record:N        hash         one memory of a tier that is searched; the index is over these
+    {namespace:p}:slots:TOKEN     hash         digest of an id → number of its active record (or the note itself)
+    {namespace:p}:order:TOKEN     sorted set   digests of ids, by when something was first remembered there
+    {namespace:p}:expiry:TOKEN    sorted set   digests of ids that expire, by time
+    {namespace:p}:waiting:TOKEN   sorted set   numbers of the records that wait for review
+    {namespace:p}:claims:TOKEN    hash         digest of an id → numbers of the records that wait there
+    {namespace:0}:meta            hash         layout, partitions, embedder, dimensions
+
+TOKEN is the digest of scope and tier. All keys of a partition carry its hash tag, its index's name included, so
+that on a cluster a command reaches one shard and a script stays inside one slot. A script is given the key of
+the scopes, which routes it, and makes the others from that.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from attrs import frozen
+
+from tiered_memory.scope import digest
+
+
+@frozen
+class ScopeKeys:
+    """What addresses one scope of a namespace."""
+
+    scope: str | None
+    scopes: str
+    """The key of the partition's scopes."""
+    index: str
+    """The name of the partition's index."""
+
+    def token(self, tier: str) -> str:
+        """What marks this scope's rows of `tier`."""
+        return _token(self.scope, tier)
+
+    @property
+    def member(self) -> str:
+        """The scope as it stands among the partition's scopes."""
+        return encode_scope(self.scope)
+
+
+@frozen
+class Keyspace:
+    """The keys of a namespace that is spread over a number of partitions."""
+
+    namespace: str
+    partitions: int
+    vector: str
+    """The name of the vector field of the embedder in use."""
+
+    @property
+    def meta(self) -> str:
+        """The key of what is fixed about the namespace."""
+        return f"{self._tag(0)}:meta"
+
+    def index(self, partition: int) -> str:
+        """The name of a partition's index."""
+        return f"{self._tag(partition)}:index"
+
+    def records(self, partition: int) -> str:
+        """What the keys of a partition's records begin with."""
+        return f"{self._tag(partition)}:record:"
+
+    def scopes(self, partition: int) -> str:
+        """The key of a partition's scopes."""
+        return f"{self._tag(partition)}:scopes"
+
+    def counts(self, partition: int) -> str:
+        """The key of a partition's counts."""
+        return f"{self._tag(partition)}:counts"
+
+    def of(self, scope: str | None) -> ScopeKeys:
+        """The keys of `scope`, in the one partition that it belongs to."""
+        partition = 0 if self.partitions == 1 else int(_token(scope, None), 16) % self.partitions
+        return ScopeKeys(scope, self.scopes(partition), self.index(partition))
+
+    def _tag(self, partition: int) -> str:
+        return f"{{{self.namespace}:{partition}}}"
+
+
+@lru_cache(maxsize=4096)
+def _token(scope: str | None, tier: str | None) -> str:
+    return digest(scope, tier)
+
+
+def encode_scope(scope: str | None) -> str:
+    """A scope as one text, the unscoped pool included."""
+    return "-" if scope is None else f"+{scope}"
+
+
+def decode_scope(member: str) -> str | None:
+    """The scope that `encode_scope` made `member` from."""
+    return None if member == "-" else member[1:]
+
+
+def vector_field(embedder: str) -> str:
+    """The name of the vector field that holds what the embedder with this id wrote."""
+    return f"vector_{digest(embedder)[:12]}"

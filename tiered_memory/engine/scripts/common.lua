@@ -1,0 +1,141 @@
+-- KEYS[1] is {namespace:p}:scopes; every other key is made from it and lies in the same slot.
+local prefix = string.sub(KEYS[1], 1, -7)
+local sequence, counts, due = prefix .. 'sequence', prefix .. 'counts', prefix .. 'due'
+
+local function key(kind, token) return prefix .. kind .. ':' .. token end
+
+local function record_key(number) return prefix .. 'record:' .. number end
+
+-- A scope's tier: its token, its name, and whether it keeps 'notes' or 'records'.
+local function tier_of(token, name, kind)
+  return {
+    token = token, name = name, notes = kind == 'notes', slots = key('slots', token), order = key('order', token),
+    expiry = key('expiry', token), waiting = key('waiting', token), claims = key('claims', token),
+  }
+end
+
+local function read_tier(at) return tier_of(ARGV[at], ARGV[at + 1], ARGV[at + 2]) end
+
+local kinds = { slots = 'hash', order = 'zset', expiry = 'zset', waiting = 'zset', claims = 'hash' }
+
+-- Looks at every key that a script may write, before it writes any: nothing is left half done.
+local function wrong_type(tier)
+  for kind, wanted in pairs(kinds) do
+    local found = redis.call('TYPE', tier[kind]).ok
+    if found ~= 'none' and found ~= wanted then
+      return redis.error_reply('CORRUPT ' .. kind .. ' of a tier is a ' .. found .. ', not a ' .. wanted)
+    end
+  end
+end
+
+local function wrong_shared_type()
+  local shared = { [KEYS[1]] = 'zset', [sequence] = 'string', [counts] = 'hash', [due] = 'zset' }
+  for name, wanted in pairs(shared) do
+    local found = redis.call('TYPE', name).ok
+    if found ~= 'none' and found ~= wanted then
+      return redis.error_reply('CORRUPT a key of the partition is a ' .. found .. ', not a ' .. wanted)
+    end
+  end
+end
+
+local function tally(tier, status, change)
+  if change ~= 0 then redis.call('HINCRBY', counts, tier.name .. ':' .. status, change) end
+end
+
+local function flat(map)
+  local list = {}
+  for name, value in pairs(map) do
+    list[#list + 1] = name
+    list[#list + 1] = value
+  end
+  return list
+end
+
+-- Calls visit(number) for each number in a list like '17,9,2', which is how slots and claims keep them.
+local function each_number(list, visit)
+  for number in string.gmatch(list, '%d+') do visit(number) end
+end
+
+local function first_number(list) return string.match(list, '^%d+') end
+
+-- When the id with this digest expires, in microseconds since 1970, or nil.
+local function expiry_of(tier, digest)
+  local moment = redis.call('ZSCORE', tier.expiry, digest)
+  return moment and tonumber(moment) or nil
+end
+
+local function expired(tier, digest, now)
+  local moment = expiry_of(tier, digest)
+  return moment ~= nil and moment <= now
+end
+
+local function announce_due(tier)
+  local first = redis.call('ZRANGE', tier.expiry, 0, 0, 'WITHSCORES')
+  local member = tier.token .. ':' .. (tier.notes and 'notes' or 'records') .. ':' .. tier.name
+  if first[2] then redis.call('ZADD', due, first[2], member) else redis.call('ZREM', due, member) end
+end
+
+-- Forgets what waits for review at an id; answers how many that were.
+local function drop_claims(tier, digest)
+  local numbers = redis.call('HGET', tier.claims, digest)
+  if not numbers then return 0 end
+  local dropped = 0
+  each_number(numbers, function(number)
+    redis.call('UNLINK', record_key(number))
+    dropped = dropped + redis.call('ZREM', tier.waiting, number)
+  end)
+  redis.call('HDEL', tier.claims, digest)
+  tally(tier, 'candidate', -dropped)
+  return dropped
+end
+
+-- Forgets what stands at an id, its history included; what waits there for review stays.
+local function drop_active(tier, digest)
+  local value = redis.call('HGET', tier.slots, digest)
+  if not value then return 0 end
+  if not tier.notes then
+    local records = 0
+    each_number(value, function(number)
+      redis.call('UNLINK', record_key(number))
+      records = records + 1
+    end)
+    tally(tier, 'superseded', 1 - records)
+  end
+  redis.call('HDEL', tier.slots, digest)
+  redis.call('ZREM', tier.order, digest)
+  redis.call('ZREM', tier.expiry, digest)
+  tally(tier, 'active', -1)
+  return 1
+end
+
+local function drop_notes(tier)
+  tally(tier, 'active', -redis.call('HLEN', tier.slots))
+  redis.call('DEL', tier.slots, tier.order, tier.expiry)
+end
+
+-- Forgets up to `most` of what has expired. The empty digest stands for all notes of an idle scope.
+local function sweep(tier, now, most)
+  local gone = redis.call('ZRANGE', tier.expiry, '-inf', string.format('%.0f', now), 'BYSCORE', 'LIMIT', 0, most)
+  for _, digest in ipairs(gone) do
+    if digest == '' then drop_notes(tier) else drop_active(tier, digest) end
+  end
+  announce_due(tier)
+end
+
+-- Forgets what expired in the partition, in up to `most` tiers; answers whether there may be more.
+local function sweep_due(now, most)
+  local members = redis.call('ZRANGE', due, '-inf', string.format('%.0f', now), 'BYSCORE', 'LIMIT', 0, most)
+  for _, member in ipairs(members) do
+    local token, kind, name = string.match(member, '^(%x+):(%a+):(.*)$')
+    sweep(tier_of(token, name, kind), now, 100)
+  end
+  return #members == most
+end
+
+local function all_idle(tier, now) return tier.notes and expired(tier, '', now) end
+
+-- A note is packed as a flat map of fields; a record is a hash of the same fields.
+local function fields_of(tier, value)
+  if tier.notes then return flat(cmsgpack.unpack(value)) end
+  return redis.call('HGETALL', record_key(first_number(value)))
+end

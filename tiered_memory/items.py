@@ -1,0 +1,267 @@
+"""What goes in and what comes out: items to remember, memories as they stand, hits, outcomes, pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from attrs import field, frozen
+from attrs.converters import optional
+
+from tiered_memory.clock import utc
+from tiered_memory.errors import InvalidItem
+from tiered_memory.scope import check_scope, digest, utf8
+
+T = TypeVar("T")
+
+Status: TypeAlias = Literal["candidate", "active", "superseded"]
+"""A *candidate* waits for review, an *active* memory is believed, a *superseded* one was."""
+
+Outcome: TypeAlias = Literal[
+    "recorded", "reaffirmed", "superseded", "replaced", "updated", "queued", "already_queued"
+]
+"""What remembering did: a first memory at its id; the same text again; a new text in place of an older one
+(*superseded* where the old one stays as history, *replaced* in working memory); the same text with other
+values; a candidate that now waits for review, or one that waited already."""
+
+MAX_TEXT_BYTES = 1024 * 1024
+"""The longest text of a memory, in bytes of UTF-8."""
+
+MAX_ID_BYTES = 16 * 1024
+"""The longest id of a memory, in bytes of UTF-8."""
+
+MAX_METADATA_BYTES = 256 * 1024
+"""The most metadata a memory may carry, in bytes of JSON."""
+
+
+def check_text(text: object) -> str:
+    """`text` itself, if it is one to remember: not blank, valid Unicode, at most `MAX_TEXT_BYTES` long."""
+    if not isinstance(text, str):
+        raise InvalidItem(f"text must be a str, not {type(text).__name__}")
+    if not text.strip():
+        raise InvalidItem("text is blank; there is nothing to remember")
+    size = len(utf8(text, InvalidItem, "text"))
+    if size > MAX_TEXT_BYTES:
+        raise InvalidItem(f"text is {size} bytes long; at most {MAX_TEXT_BYTES} are allowed, so split it")
+    return text
+
+
+def check_id(value: object, name: str = "id") -> str:
+    """`value` itself: a text of 1 to `MAX_ID_BYTES` bytes, compared byte for byte."""
+    if not isinstance(value, str) or not value:
+        raise InvalidItem(f"{name}={value!r} must be a text that isn't empty")
+    size = len(utf8(value, InvalidItem, name))
+    if size > MAX_ID_BYTES:
+        raise InvalidItem(f"{name} is {size} bytes long; at most {MAX_ID_BYTES} are allowed")
+    return value
+
+
+def check_share(value: float, name: str) -> float:
+    """`value` itself, a finite number in [0, 1]."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidItem(f"{name}={value!r} must be a number from 0 to 1")
+    return float(value)
+
+
+def check_ttl(ttl: timedelta | float | None) -> timedelta | None:
+    """`ttl` as a positive time span; a number is seconds."""
+    if ttl is None:
+        return None
+    try:
+        span = ttl if isinstance(ttl, timedelta) else timedelta(seconds=ttl)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidItem(f"ttl={ttl!r} must be a timedelta or a number of seconds") from None
+    if span < timedelta(milliseconds=1):
+        raise InvalidItem(f"ttl={ttl!r} must be at least a millisecond")
+    return span
+
+
+def check_metadata(metadata: object) -> dict[str, Any] | None:
+    """A copy of `metadata` that shares nothing with it, if it maps texts to JSON values; None stays None."""
+    return None if metadata is None else json.loads(_json(metadata))
+
+
+def _json(metadata: object) -> str:
+    if not isinstance(metadata, Mapping):
+        raise InvalidItem(f"metadata must be a mapping, not {type(metadata).__name__}")
+    for key in metadata:
+        if not isinstance(key, str):
+            raise InvalidItem(f"metadata key {key!r} must be a str")
+    try:
+        text = encode_metadata(metadata)
+    except (TypeError, ValueError, RecursionError) as bad:
+        raise InvalidItem(f"metadata must hold JSON values only ({bad})") from None
+    size = len(utf8(text, InvalidItem, "metadata"))
+    if size > MAX_METADATA_BYTES:
+        raise InvalidItem(f"metadata is {size} bytes of JSON; at most {MAX_METADATA_BYTES} are allowed")
+    return text
+
+
+def encode_metadata(metadata: Mapping[str, Any]) -> str:
+    """`metadata` as compact JSON text."""
+    return json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _check_status(status: object) -> Literal["active", "candidate"]:
+    if status == "active" or status == "candidate":
+        return status  # type: ignore[return-value]
+    raise InvalidItem(f"status={status!r} must be 'active' or 'candidate'")
+
+
+def _check_source(source: object) -> str | None:
+    return None if source is None else check_id(source, "source")
+
+
+@frozen
+class MemoryItem:
+    """Something to remember. What isn't given takes its default, or stays as it stands at the id.
+
+    Attributes:
+        text: The memory itself, in words.
+        tier: `working`, `semantic`, `episodic` or `procedural`; default: the configuration's `default_tier`.
+        id: Where it stands in its tier and scope; default: a digest of the text.
+        scope: The exact scope; on a scoped handle it may be left out, or must be the handle's own.
+        metadata: JSON values by name. Given, it replaces what stands at the id; None leaves that as it is.
+        at: When it happened, an aware time; default: now.
+        status: `active`, or `candidate` to wait for review.
+        confidence: How sure the source is, in [0, 1].
+        importance: How much it matters, in [0, 1].
+        source: Who says so, e.g. `user` or `extractor`.
+        ttl: How long it is kept, a time span or seconds; default: until it is forgotten.
+
+    Raises:
+        InvalidItem: A value is out of its range; the message says which.
+        InvalidScope: The scope is empty or too long.
+    """
+
+    text: str = field(converter=check_text, repr=False)
+    tier: str | None = None
+    id: str | None = field(default=None, converter=optional(check_id), kw_only=True)
+    scope: str | None = field(default=None, converter=check_scope, kw_only=True)
+    metadata: dict[str, Any] | None = field(default=None, converter=check_metadata, kw_only=True, repr=False)
+    at: datetime | None = field(default=None, converter=optional(utc), kw_only=True)
+    status: Literal["active", "candidate"] = field(default="active", converter=_check_status, kw_only=True)
+    confidence: float = field(default=0.5, converter=partial(check_share, name="confidence"), kw_only=True)
+    importance: float = field(default=0.5, converter=partial(check_share, name="importance"), kw_only=True)
+    source: str | None = field(default=None, converter=_check_source, kw_only=True)
+    ttl: timedelta | None = field(default=None, converter=check_ttl, kw_only=True)
+
+    @property
+    def key(self) -> str:
+        """The item's id: the given one, or a digest of its text."""
+        return self.id if self.id is not None else digest(self.text)
+
+
+@frozen(kw_only=True)
+class MemoryRecord:
+    """A memory as it stands in its tier and scope.
+
+    Attributes:
+        id: Where it stands.
+        text: The memory itself.
+        tier: Its tier.
+        scope: Its exact scope; None is the unscoped pool.
+        status: `active`, `candidate` or `superseded`.
+        metadata: JSON values by name, a copy of its own.
+        at: When it happened.
+        created_at: When something was first remembered at its id.
+        updated_at: When it was last remembered or updated.
+        expires_at: When it will be forgotten, or None.
+        uses: How often it was remembered, from 1.
+        confidence: In [0, 1].
+        importance: In [0, 1].
+        source: Who said so, or None.
+        cut: Whether only the beginning of the text fitted into the embedder, and is found by similarity.
+    """
+
+    id: str
+    text: str = field(repr=False)
+    tier: str
+    scope: str | None
+    status: Status = "active"
+    metadata: dict[str, Any] = field(factory=dict, repr=False)
+    at: datetime
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None = None
+    uses: int = 1
+    confidence: float = 0.5
+    importance: float = 0.5
+    source: str | None = None
+    cut: bool = False
+
+
+@frozen(kw_only=True)
+class RecalledMemory(MemoryRecord):
+    """A hit of a recall: the memory, its score, and the cosine that it rests on.
+
+    Attributes:
+        score: What hits are ordered by; in [0, 1] for working memory, in [-1, 1] elsewhere.
+        similarity: The cosine of query and memory in [-1, 1]; None in working memory, which isn't searched.
+    """
+
+    score: float
+    similarity: float | None = None
+
+
+@frozen
+class Remembered:
+    """What became of one item: where it stands, what happened, and whether its embedding was cut short.
+
+    Attributes:
+        id: The item's id, given or made from its text.
+        tier: Its tier.
+        scope: Its scope.
+        outcome: What happened, see `Outcome`.
+        cut: Whether only the beginning of the text fitted into the embedder.
+    """
+
+    id: str
+    tier: str
+    scope: str | None
+    outcome: Outcome
+    cut: bool = False
+
+
+class Hits(list[RecalledMemory]):
+    """The hits of a recall, best first."""
+
+
+Outcomes: TypeAlias = "list[Remembered]"
+"""What became of each item of a batch, in their order."""
+
+
+@frozen
+class Page(Generic[T]):
+    """A part of a listing; pass `cursor` to the same call for the next part, until it is None."""
+
+    items: list[T]
+    cursor: str | None
+
+
+@frozen
+class Stats:
+    """What a namespace holds.
+
+    Attributes:
+        namespace: Its name.
+        embedder: The id of the embedder that wrote it.
+        dimensions: The length of its vectors.
+        partitions: In how many partitions it lies.
+        scopes: How many scopes hold a memory.
+        memories: Active memories by tier.
+        candidates: Memories that wait for review, by tier.
+        superseded: Memories kept as history, by tier.
+    """
+
+    namespace: str
+    embedder: str
+    dimensions: int
+    partitions: int
+    scopes: int
+    memories: dict[str, int]
+    candidates: dict[str, int]
+    superseded: dict[str, int]

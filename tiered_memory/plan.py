@@ -1,0 +1,179 @@
+"""Plans: work written once, as generators that say what they need; runners do the I/O, blocking or async.
+
+A plan yields a step (the opened store, texts to embed, Redis commands), receives the answer, and returns its
+result. `operation` turns a method that returns a plan into a blocking or an async one, by the class it is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from tiered_memory.engine.keys import Keyspace
+
+P = ParamSpec("P")
+T = TypeVar("T")
+S = TypeVar("S")
+
+Command: TypeAlias = "tuple[str | bytes | int | float, ...]"
+
+
+@frozen
+class Open:
+    """Asks for the opened store; answered by its `Keyspace`."""
+
+
+@frozen
+class Embed:
+    """Asks for the embeddings of texts; answered by a list of `Embedding`, in their order."""
+
+    texts: tuple[str, ...]
+
+
+@frozen
+class Commands:
+    """Asks for Redis commands in one round trip; answered by the list of their replies.
+
+    Only a `repeatable` batch is sent again after a fault of the network that leaves its fate unknown.
+    The first refusal of the server is raised, unless `keep_errors` asks for refusals among the replies.
+    """
+
+    commands: tuple[Command, ...]
+    repeatable: bool = True
+    keep_errors: bool = False
+
+
+@frozen
+class Pause:
+    """Asks to go on after a number of seconds."""
+
+    seconds: float
+
+
+@frozen
+class Embedding:
+    """A text's vector as float32 bytes, and whether only the text's beginning fitted into the model."""
+
+    vector: bytes
+    cut: bool = False
+
+
+Step: TypeAlias = "Open | Embed | Commands | Pause"
+Plan: TypeAlias = "Generator[Step, Any, T]"
+
+
+def opened() -> Plan[Keyspace]:
+    """The opened store's keys; the first call connects, checks the server and makes the indexes."""
+    keyspace: Keyspace = yield Open()
+    return keyspace
+
+
+def ask(*commands: Command, repeatable: bool = True, keep_errors: bool = False) -> Plan[list[Any]]:
+    """The replies of `commands`, sent in one round trip."""
+    replies: list[Any] = yield Commands(commands, repeatable, keep_errors)
+    return replies
+
+
+def embed(texts: Sequence[str]) -> Plan[list[Embedding]]:
+    """The embeddings of `texts`, from one call to the embedder; no call for no text."""
+    if not texts:
+        return []
+    embeddings: list[Embedding] = yield Embed(tuple(texts))
+    return embeddings
+
+
+def join(plans: Iterable[Plan[T]]) -> Plan[list[T]]:
+    """Advances several opened plans together: what they ask for at the same time becomes one batch.
+
+    Embeddings go first, so that plans which embed before they read still share one round trip.
+    """
+    running = list(plans)
+    results: dict[int, T] = {}
+    pending: dict[int, Embed | Commands] = {}
+    answers: dict[int, Any] = dict.fromkeys(range(len(running)))
+    try:
+        while answers:
+            for place, answer in answers.items():
+                try:
+                    pending[place] = running[place].send(answer)  # type: ignore[assignment]
+                except StopIteration as stop:
+                    results[place] = stop.value
+            answers = yield from _serve(pending)
+            for place in answers:
+                del pending[place]
+    finally:
+        for plan in running:
+            plan.close()
+    return [results[place] for place in range(len(running))]
+
+
+def _serve(pending: dict[int, Embed | Commands]) -> Plan[dict[int, Any]]:
+    texts = {place: step.texts for place, step in pending.items() if isinstance(step, Embed)}
+    if texts:
+        unique = tuple(dict.fromkeys(text for wanted in texts.values() for text in wanted))
+        found = dict(zip(unique, (yield Embed(unique)), strict=True))
+        return {place: [found[text] for text in wanted] for place, wanted in texts.items()}
+    batches = {place: step for place, step in pending.items() if isinstance(step, Commands)}
+    if not batches:
+        return {}
+    merged = tuple(command for step in batches.values() for command in step.commands)
+    replies = iter((yield Commands(merged, all(step.repeatable for step in batches.values()))))
+    return {place: [next(replies) for _ in step.commands] for place, step in batches.items()}
+
+
+class Runner(Protocol):
+    """Executes plans and returns their results."""
+
+    def run(self, plan: Plan[T]) -> T:
+        """The plan's result; whatever it raises is raised."""
+        ...
+
+
+class AsyncRunner(Protocol):
+    """Executes plans without blocking the event loop."""
+
+    async def run(self, plan: Plan[T]) -> T:
+        """The plan's result; whatever it raises is raised."""
+        ...
+
+
+class Blocking:
+    """A class whose operations return their results."""
+
+    _runner: Runner
+
+
+class NonBlocking:
+    """A class whose operations are awaited."""
+
+    _runner: AsyncRunner
+
+
+class operation(Generic[S, P, T]):  # noqa: N801 - used as a decorator
+    """Makes a method that returns a plan a blocking or an awaitable one, by the class it is called on."""
+
+    def __init__(self, method: Callable[Concatenate[S, P], Plan[T]]) -> None:
+        self._method = method
+        update_wrapper(self, method)  # type: ignore[arg-type]
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> operation[S, P, T]: ...
+    @overload
+    def __get__(self, instance: Blocking, owner: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, instance: NonBlocking, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        """The method, bound to `instance` and to the runner of its mode."""
+        if instance is None:
+            return self
+        method = self._method
+
+        def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return instance._runner.run(method(instance, *args, **kwargs))
+
+        return update_wrapper(call, method)

@@ -1,0 +1,64 @@
+"""Every score formula, the order of hits, and the exact top k of a blend; pure functions."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from datetime import timedelta
+
+from tiered_memory.clock import to_micros
+from tiered_memory.items import RecalledMemory
+
+TOLERANCE = 1e-6
+"""How far a cosine in float32 may be off, so that rounding never loses an exact match at a threshold."""
+
+DEFAULT_THRESHOLD = 0.7
+"""The least cosine of a hit, where neither the caller nor the embedder names one."""
+
+
+def similarity(distance: float) -> float:
+    """The cosine in [-1, 1] of a cosine distance in [0, 2], to the six digits that float32 carries."""
+    return round(1 - distance, 6)
+
+
+def passes(cosine: float, threshold: float) -> bool:
+    """Whether a cosine reaches a threshold, which is inclusive."""
+    return cosine >= threshold - TOLERANCE
+
+
+def position(place: int, count: int) -> float:
+    """The score of the note at `place` (0 is the newest) among `count` notes: 1 - place / count."""
+    return round(1 - place / count, 9)
+
+
+def recency(age: float, half_life: timedelta) -> float:
+    """How fresh something is that is `age` seconds old: 0.5 ** (age / half_life), 1 for what is yet to come."""
+    return float(0.5 ** (max(age, 0.0) / half_life.total_seconds()))
+
+
+def reinforcement(uses: float) -> float:
+    """How well something has proved itself: uses / (uses + 1), so that the first use is worth one half."""
+    return uses / (uses + 1)
+
+
+def blend(cosine: float, bonus: float, weight: float) -> float:
+    """The score (1 - weight) * cosine + weight * bonus, without the noise of its last bits."""
+    return round((1 - weight) * cosine + weight * bonus, 9)
+
+
+def is_final(kth: float | None, bound: float) -> bool:
+    """Whether k rows with at least score `kth` are the best k, when no unseen row can score above `bound`.
+
+    Strictly greater, since a row that ties is placed by the order of hits, and must be seen for that.
+    """
+    return kth is not None and kth > bound
+
+
+def best(hits: Iterable[RecalledMemory], k: int, places: dict[str, int]) -> list[RecalledMemory]:
+    """The `k` best hits, in a total order: score, tier, cosine, newest, id, scope."""
+    return heapq.nsmallest(k, hits, key=lambda hit: _rank(hit, places))
+
+
+def _rank(hit: RecalledMemory, places: dict[str, int]) -> tuple[float, int, float, int, str, str]:
+    cosine = -(hit.similarity or 0.0)
+    return (-hit.score, places[hit.tier], cosine, -to_micros(hit.at), hit.id, hit.scope or "")

@@ -1,0 +1,126 @@
+"""Remembering and updating: validate everything, embed everything, then write each scope in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from attrs import frozen
+
+from tiered_memory import clock
+from tiered_memory.assertions.read import read
+from tiered_memory.assertions.write import Entry, write
+from tiered_memory.errors import InvalidItem, NotFound, TieredMemoryError, UpdateConflict
+from tiered_memory.items import MemoryItem, MemoryRecord, Remembered
+from tiered_memory.plan import Embedding, Plan, embed, join, opened
+from tiered_memory.tiers.base import Tier
+from tiered_memory.tiers.enabled import Tiers
+
+_ATTEMPTS = 10
+"""How often an update is tried again when others were quicker."""
+
+
+def remember(
+    tiers: Tiers, items: Sequence[MemoryItem], scope_of: Callable[[MemoryItem], str | None]
+) -> Plan[list[Remembered]]:
+    """Writes a batch: one call to the embedder, one round trip; all of a scope's items or none."""
+    scopes = [_named(place, scope_of, item) for place, item in enumerate(items)]
+    homes = [_named(place, _home, tiers, item) for place, item in enumerate(items)]
+    if not items:
+        return []
+    keyspace = yield from opened()
+    searched = [item.text for item, tier in zip(items, homes, strict=True) if tier.embeds]
+    embeddings = iter((yield from embed(searched)))
+    entries = [
+        Entry(item, tier.keeping, next(embeddings) if tier.embeds else None)
+        for item, tier in zip(items, homes, strict=True)
+    ]
+    places = {scope: [at for at, each in enumerate(scopes) if each == scope] for scope in dict.fromkeys(scopes)}
+    now = clock.to_micros(clock.now())
+    written = yield from join(
+        write(keyspace, scope, [entries[at] for at in chosen], now) for scope, chosen in places.items()
+    )
+    outcomes = {at: each for chosen, part in zip(places.values(), written, strict=True) for at, each in zip(chosen, part, strict=True)}
+    return [outcomes[at] for at in range(len(items))]
+
+
+def _named(place: int, check: Callable[..., Any], *arguments: Any) -> Any:
+    """What `check` answers; what it raises names the item's place in the batch."""
+    try:
+        return check(*arguments)
+    except TieredMemoryError as error:
+        raise type(error)(f"item {place}: {error}") from None
+
+
+def _home(tiers: Tiers, item: MemoryItem) -> Tier:
+    tier = tiers[item.tier or tiers.default]
+    if item.status == "candidate" and tier.keeping.notes:
+        raise InvalidItem(f"status='candidate' has no meaning in tier {tier.name!r}, whose notes aren't reviewed")
+    return tier
+
+
+@frozen(kw_only=True)
+class Changes:
+    """What an update changes; None leaves a value as it is.
+
+    Attributes:
+        text: The new text.
+        metadata: Merged into what is there; a None in it removes that name.
+        at: When it happened.
+        confidence: In [0, 1].
+        importance: In [0, 1].
+        source: Who says so.
+        ttl: How long it is kept from now on; `False` keeps it until it is forgotten.
+    """
+
+    text: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    at: datetime | None = None
+    confidence: float | None = None
+    importance: float | None = None
+    source: str | None = None
+    ttl: timedelta | float | bool | None = None
+
+    def applied_to(self, memory: MemoryRecord) -> MemoryItem:
+        """The item that makes `memory` what it shall be; raises `InvalidItem` for a bad value."""
+        return MemoryItem(
+            memory.text if self.text is None else self.text,
+            tier=memory.tier,
+            id=memory.id,
+            scope=memory.scope,
+            metadata=None if self.metadata is None else _merged(memory.metadata, self.metadata),
+            at=self.at,
+            confidence=memory.confidence if self.confidence is None else self.confidence,
+            importance=memory.importance if self.importance is None else self.importance,
+            source=memory.source if self.source is None else self.source,
+            ttl=None if self.ttl is False or self.ttl is None else self.ttl,
+        )
+
+
+def _merged(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**before, **changes}
+    return {name: value for name, value in merged.items() if value is not None or name not in changes}
+
+
+def update(tier: Tier, scope: str | None, id: str, changes: Changes) -> Plan[Remembered]:  # noqa: A002 - the public name
+    """Changes what stands at an id; others' changes in between are seen and kept.
+
+    Raises `NotFound`, or `UpdateConflict` when others were quicker each time.
+    """
+    keyspace = yield from opened()
+    embedding: Embedding | None = None
+    for _ in range(_ATTEMPTS):
+        standing = yield from read(keyspace, tier.keeping, scope, id)
+        if standing is None:
+            raise NotFound(f"nothing stands at id {id!r} in tier {tier.name!r}; remember it first")
+        item = changes.applied_to(standing.memory)
+        if tier.embeds and item.text != standing.memory.text and embedding is None:
+            (embedding,) = yield from embed([item.text])
+        entry = Entry(item, tier.keeping, embedding, "update", standing.version, lifts_expiry=changes.ttl is False)
+        try:
+            (remembered,) = yield from write(keyspace, scope, [entry], clock.to_micros(clock.now()))
+        except UpdateConflict:
+            continue
+        return remembered
+    raise UpdateConflict(f"id {id!r} in tier {tier.name!r} was changed by others {_ATTEMPTS} times in a row; try again")

@@ -1,0 +1,55 @@
+"""What a tier is: a name, how it keeps what it is given, and how it answers a recall."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from attrs import frozen
+
+from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.engine.keys import Keyspace, ScopeKeys
+from tiered_memory.items import RecalledMemory
+from tiered_memory.plan import Plan
+
+
+@frozen
+class Search:
+    """One recall, as each tier and scope is asked it.
+
+    Attributes:
+        keyspace: The namespace's keys.
+        scope: The keys of the one scope that is searched.
+        vector: The query's vector as float32 bytes; None for a blank query.
+        k: How many hits at the most.
+        threshold: The least cosine that the caller wants, or None.
+        floor: The embedder's own least cosine, or None.
+        now: The time of the recall, in microseconds since 1970.
+    """
+
+    keyspace: Keyspace
+    scope: ScopeKeys
+    vector: bytes | None
+    k: int
+    threshold: float | None
+    floor: float | None
+    now: int
+
+
+class Tier(ABC):
+    """A kind of memory: `keeping` says how it keeps what it is given, `recall` how that is found."""
+
+    keeping: Keeping
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        return self.keeping.name
+
+    @property
+    def embeds(self) -> bool:
+        """Whether what it is given, and what it is asked, needs an embedding."""
+        return not self.keeping.notes
+
+    @abstractmethod
+    def recall(self, search: Search) -> Plan[list[RecalledMemory]]:
+        """Its best hits, at most `search.k`, from exactly the scope of `search`."""

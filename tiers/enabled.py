@@ -1,0 +1,64 @@
+"""The tiers that a configuration switches on, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.config import MemoryConfig
+from tiered_memory.errors import ConfigError, UnknownTier
+from tiered_memory.tiers.base import Tier
+from tiered_memory.tiers.episodic import EpisodicTier
+from tiered_memory.tiers.procedural import ProceduralTier
+from tiered_memory.tiers.semantic import SemanticTier
+from tiered_memory.tiers.working import WorkingTier
+
+BUILT_IN: dict[str, type[Tier]] = {
+    "working": WorkingTier,
+    "semantic": SemanticTier,
+    "episodic": EpisodicTier,
+    "procedural": ProceduralTier,
+}
+
+
+class Tiers:
+    """The tiers of one memory, by name."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        built_in = {name: _made(tier, getattr(config, name)) for name, tier in BUILT_IN.items()}
+        own = {tier.name: tier for tier in config.tiers}
+        clashing = own.keys() & built_in.keys()
+        if clashing:
+            raise ConfigError(f"tiers={sorted(clashing)} have the names of built-in tiers; choose others")
+        self._tiers = {name: tier for name, tier in (built_in | own).items() if tier is not None}
+        switched_off = [Keeping(name=name, notes=name == "working") for name, tier in built_in.items() if tier is None]
+        self.everything = [tier.keeping for tier in self] + switched_off
+        """All tiers that a scope may hold something in, those that are switched off now included."""
+        self.default = self[config.default_tier].name
+
+    def __iter__(self) -> Iterator[Tier]:
+        return iter(self._tiers.values())
+
+    def __getitem__(self, name: str) -> Tier:
+        """The tier of that name; raises `UnknownTier`."""
+        try:
+            return self._tiers[name]
+        except (KeyError, TypeError):
+            off = " is switched off by the configuration" if name in BUILT_IN else " does not exist"
+            raise UnknownTier(f"tier {name!r}{off}; there are: {', '.join(self._tiers)}") from None
+
+    def chosen(self, names: str | Sequence[str] | None) -> list[Tier]:
+        """The tiers of these names, in their own order; all of them for None. Raises `UnknownTier`."""
+        if names is None:
+            return list(self)
+        wanted = {self[name].name for name in ([names] if isinstance(names, str) else names)}
+        return [tier for tier in self if tier.name in wanted]
+
+    @property
+    def places(self) -> dict[str, int]:
+        """The place of each tier, in which hits of equal score follow each other."""
+        return {name: place for place, name in enumerate(self._tiers)}
+
+
+def _made(tier: type[Tier], config: object) -> Tier | None:
+    return None if config is None else tier(config)  # type: ignore[call-arg]

@@ -1,0 +1,33 @@
+"""Working memory: the recent notes of a run, newest first."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tiered_memory import ranking
+from tiered_memory.assertions.fields import scope_of, values
+from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.config import WorkingConfig
+from tiered_memory.engine.reply import pairs
+from tiered_memory.engine.scripts import call
+from tiered_memory.items import RecalledMemory
+from tiered_memory.plan import Plan, ask
+from tiered_memory.tiers.base import Search, Tier
+
+
+class WorkingTier(Tier):
+    """Scored by place, 1 - i/n with the newest first; neither query nor threshold matter."""
+
+    def __init__(self, config: WorkingConfig) -> None:
+        idle = config.idle // timedelta(milliseconds=1) if config.idle else 0
+        self.keeping = Keeping(name="working", notes=True, most=config.max_items, idle=idle)
+
+    def recall(self, search: Search) -> Plan[list[RecalledMemory]]:
+        """The scope's newest notes."""
+        arguments = (search.now, *self.keeping.address(search.scope), "", search.k, "newest")
+        ((_, found),) = yield from ask(call("page", search.scope.scopes, arguments))
+        notes = [fields for fields in map(pairs, found) if scope_of(fields) == search.scope.scope]
+        return [
+            RecalledMemory(tier=self.name, score=ranking.position(place, len(notes)), **values(fields))
+            for place, fields in enumerate(notes)
+        ]

@@ -59,12 +59,11 @@ def _checked(embedder: Embedder, vectors: Any, texts: Sequence[str], fitted: Seq
         raise EmbeddingError(f"embedder {embedder.id!r} answered with something that is no array of numbers") from None
     if array.shape != wanted:
         raise EmbeddingError(f"embedder {embedder.id!r} answered with shape {list(array.shape)}, not {list(wanted)}")
-    lengths = np.linalg.norm(array.astype("f8"), axis=1)
-    bad = np.flatnonzero(~np.isfinite(lengths) | (lengths == 0))
-    if bad.size:
+    if not (np.isfinite(array).all() and array.any(axis=1).all()):
+        place = int(np.flatnonzero(~(np.isfinite(array).all(axis=1) & array.any(axis=1)))[0])
         raise EmbeddingError(
-            f"embedder {embedder.id!r} answered with a vector of length {lengths[bad[0]]} for text {bad[0]}; "
-            f"vectors must be finite and not zero"
+            f"embedder {embedder.id!r} answered with a vector that is zero or not finite for text {place}; "
+            f"cosine needs a direction"
         )
     rows = zip(array, texts, fitted, strict=True)
     return [Embedding(row.tobytes(), part is not text and part != text) for row, text, part in rows]

@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from redis.exceptions import (
+    AuthenticationError,
+    ConnectionError,
+    RedisClusterException,
+    RedisError,
+    TimeoutError,
+)
+
 from tiered_memory.errors import (
     CorruptRecord,
     ResultLimitExceeded,
@@ -28,8 +36,6 @@ _REFUSALS: tuple[tuple[str, type[StoreError], str], ...] = (
 @contextmanager
 def foreign_errors() -> Iterator[None]:
     """Raises redis-py's exceptions as ours."""
-    from redis.exceptions import RedisError
-
     try:
         yield
     except (RedisError, OSError) as error:
@@ -38,17 +44,19 @@ def foreign_errors() -> Iterator[None]:
 
 def ours(error: Exception) -> Exception:
     """Our exception for one of redis-py; the server's words are kept, except where they could quote a value."""
-    from redis.exceptions import AuthenticationError, ConnectionError, RedisClusterException, TimeoutError
-
     words = str(error)
     if isinstance(error, StoreError):
         return error
     if isinstance(error, AuthenticationError):
         return StoreUnavailable("Redis refused the user name or password")
     if isinstance(error, TimeoutError):
-        return StoreUnavailable("Redis didn't answer within the time-out; raise `timeout`, or look at the server's load")
+        return StoreUnavailable(
+            "Redis didn't answer within the time-out; raise `timeout`, or look at the server's load"
+        )
     if isinstance(error, ConnectionError | RedisClusterException | OSError):
-        return StoreUnavailable(f"Redis can't be reached ({type(error).__name__}); is it running, and is the URL right?")
+        return StoreUnavailable(
+            f"Redis can't be reached ({type(error).__name__}); is it running, and is the URL right?"
+        )
     for sign, kind, explanation in _REFUSALS:
         if sign in words:
             return kind(f"{explanation} ({words})")

@@ -47,7 +47,7 @@ def open_namespace(namespace: str, partitions: int, embedder: str, dimensions: i
 def _check_meta(namespace: str, wanted: dict[str, str], found: dict[str, str]) -> None:
     if (found["embedder"], found["dimensions"]) != (wanted["embedder"], wanted["dimensions"]):
         raise EmbedderMismatch(
-            f"namespace {namespace!r} holds vectors of {found['embedder']!r} ({found['dimensions']} dimensions), and the "
+            f"namespace {namespace!r} holds vectors of {found['embedder']!r} ({found['dimensions']} dimensions), the "
             f"configuration has {wanted['embedder']!r} ({wanted['dimensions']}); use the former, or another namespace"
         )
     for name in ("layout", "partitions"):
@@ -78,7 +78,7 @@ def _settle_indexes(keyspace: Keyspace, dimensions: int, *, is_new: bool) -> Pla
 
 
 def _fields(vector: str, dimensions: int) -> list[Any]:
-    from redisvl.schema import IndexSchema
+    from redisvl.schema import IndexSchema  # type: ignore[import-untyped]
 
     fields: list[dict[str, Any]] = [{"name": name, "type": "tag", "attrs": {"case_sensitive": True}} for name in _TAGS]
     fields += [{"name": "text", "type": "text"}]
@@ -101,4 +101,6 @@ def _check_index(fields: list[Any], info: dict[str, Any]) -> None:
     wanted = {str(field.redis_args()[0]): str(field.redis_args()[1]) for field in fields}
     missing = {name: kind for name, kind in wanted.items() if found.get(name) != kind}
     if missing:
-        raise SchemaMismatch(f"index {info['index_name']} lacks {missing}; it has {found}. Drop it, or use another namespace")
+        raise SchemaMismatch(
+            f"index {info['index_name']} lacks {missing}; it has {found}. Drop it, or use another namespace"
+        )

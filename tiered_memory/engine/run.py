@@ -9,7 +9,11 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import redis.asyncio.retry
+import redis.retry
 from attrs import frozen
+from redis.backoff import ExponentialWithJitterBackoff
+from redis.exceptions import ConnectionError, NoScriptError, ResponseError, TimeoutError
 
 from tiered_memory.config import MemoryConfig
 from tiered_memory.engine import connect
@@ -97,8 +101,6 @@ class _Engine:
 
     def _sending(self, step: Commands) -> Generator[Sequence[Command], list[Any], list[Any]]:
         """Sends a batch, and again in full the scripts that the server hasn't seen yet."""
-        from redis.exceptions import NoScriptError
-
         replies = yield step.commands
         unseen = [place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
         if unseen:
@@ -117,13 +119,14 @@ class _Engine:
             pipeline.execute_command(*command, NEVER_DECODE=True)
         return pipeline
 
-    def _retry(self, module: Any, step: Commands) -> Any:
-        """redis-py's own retry, none for a batch that may not be sent twice."""
-        from redis.backoff import ExponentialWithJitterBackoff
-        from redis.exceptions import ConnectionError, TimeoutError
-
-        retries = self.config.retries if step.repeatable else 0
-        return module.Retry(ExponentialWithJitterBackoff(base=0.05, cap=1.0), retries, (ConnectionError, TimeoutError))
+    def _retry(self, module: Any) -> dict[bool, Any]:
+        """redis-py's own retry, by whether a batch may be sent twice."""
+        backoff = ExponentialWithJitterBackoff(base=0.05, cap=1.0)
+        faults = (ConnectionError, TimeoutError)
+        return {
+            repeatable: module.Retry(backoff, self.config.retries if repeatable else 0, faults)
+            for repeatable in (True, False)
+        }
 
     def _check_open(self) -> None:
         if self._closed:
@@ -149,6 +152,7 @@ class BlockingRunner(_Engine):
     def __init__(self, config: MemoryConfig) -> None:
         super().__init__(config)
         self._lock = threading.RLock()
+        self._retries = self._retry(redis.retry)
 
     def run(self, plan: Plan[T]) -> T:
         """The plan's result; whatever it raises is raised."""
@@ -191,10 +195,8 @@ class BlockingRunner(_Engine):
             return self._keyspace
 
     def _send(self, step: Commands) -> list[Any]:
-        import redis.retry
-
         self._check_open()
-        retry = self._retry(redis.retry, step)
+        retry = self._retries[step.repeatable]
         sending = self._sending(step)
         with foreign_errors():
             commands = next(sending)
@@ -206,8 +208,6 @@ class BlockingRunner(_Engine):
                 return stop.value  # type: ignore[no-any-return]
 
     def _round_trip(self, commands: Sequence[Command]) -> list[Any]:
-        from redis.exceptions import ResponseError
-
         if len(commands) > 1:
             return self._pipeline(commands).execute(raise_on_error=False)  # type: ignore[no-any-return]
         try:
@@ -224,6 +224,7 @@ class NonBlockingRunner(_Engine):
     def __init__(self, config: MemoryConfig) -> None:
         super().__init__(config)
         self._lock = asyncio.Lock()
+        self._retries = self._retry(redis.asyncio.retry)
 
     async def run(self, plan: Plan[T]) -> T:
         """The plan's result; whatever it raises is raised."""
@@ -269,13 +270,11 @@ class NonBlockingRunner(_Engine):
                 return self._keyspace
 
     async def _send(self, step: Commands) -> list[Any]:
-        import redis.asyncio.retry
-
         async def give_up(error: Exception) -> None:
             del error
 
         self._check_open()
-        retry = self._retry(redis.asyncio.retry, step)
+        retry = self._retries[step.repeatable]
         sending = self._sending(step)
         with foreign_errors():
             commands = next(sending)
@@ -287,8 +286,6 @@ class NonBlockingRunner(_Engine):
                 return stop.value  # type: ignore[no-any-return]
 
     async def _round_trip(self, commands: Sequence[Command]) -> list[Any]:
-        from redis.exceptions import ResponseError
-
         if len(commands) > 1:
             return await self._pipeline(commands).execute(raise_on_error=False)  # type: ignore[no-any-return]
         try:

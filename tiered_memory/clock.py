@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 
 from tiered_memory.errors import InvalidInput
 
@@ -20,7 +21,9 @@ def utc(moment: datetime, name: str = "at") -> datetime:
     if not isinstance(moment, datetime):
         raise InvalidInput(f"{name}={moment!r} is not a datetime")
     if moment.utcoffset() is None:
-        raise InvalidInput(f"{name}={moment!r} has no time zone; pass an aware datetime, e.g. datetime.now(timezone.utc)")
+        raise InvalidInput(
+            f"{name}={moment!r} has no time zone; pass an aware datetime, e.g. datetime.now(timezone.utc)"
+        )
     return moment.astimezone(timezone.utc)
 
 
@@ -29,6 +32,7 @@ def to_micros(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
+@lru_cache(maxsize=1024)
 def from_micros(micros: int) -> datetime:
     """The aware UTC moment that lies `micros` microseconds after 1970-01-01T00:00Z."""
     return _EPOCH + timedelta(microseconds=micros)

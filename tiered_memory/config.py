@@ -8,8 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import field, fields_dict, frozen
-from attrs.converters import optional
+from attrs import AttrsInstance, field, fields_dict, frozen
 
 from tiered_memory.errors import ConfigError
 
@@ -17,57 +16,68 @@ if TYPE_CHECKING:
     from tiered_memory.embedders.base import Embedder
     from tiered_memory.tiers.base import Tier
 
-C = TypeVar("C")
+C = TypeVar("C", bound=AttrsInstance)
 
 _NAMESPACE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-def _number(name: str, low: float, high: float = float("inf")) -> Any:
-    def convert(value: Any) -> float:
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = float("nan")
-        if not low <= number <= high:
-            raise ConfigError(f"{name}={value!r} must be a number from {low:g} to {high:g}")
-        return number
-
-    return convert
+def _number(value: Any, name: str, low: float, high: float = float("inf")) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not low <= number <= high:
+        raise ConfigError(f"{name}={value!r} must be a number from {low:g} to {high:g}")
+    return number
 
 
-def _count(name: str, low: int = 1) -> Any:
-    def convert(value: Any) -> int:
-        try:
-            number = int(value)
-            whole = number == float(value)
-        except (TypeError, ValueError, OverflowError):
-            number, whole = low - 1, False
-        if not whole or number < low:
-            raise ConfigError(f"{name}={value!r} must be a whole number of at least {low}")
-        return number
-
-    return convert
+def _whole(value: Any, name: str, low: int) -> int:
+    number = _number(value, name, low, 2**53)
+    if number != int(number):
+        raise ConfigError(f"{name}={value!r} must be a whole number")
+    return int(number)
 
 
-def _span(name: str) -> Any:
-    def convert(value: Any) -> timedelta:
-        try:
-            span = value if isinstance(value, timedelta) else timedelta(seconds=float(value))
-        except (TypeError, ValueError, OverflowError):
-            raise ConfigError(f"{name}={value!r} must be a timedelta or a number of seconds") from None
-        if span <= timedelta(0):
-            raise ConfigError(f"{name}={value!r} must be longer than nothing")
-        return span
-
-    return convert
+def _span(value: Any, name: str) -> timedelta:
+    try:
+        span = value if isinstance(value, timedelta) else timedelta(seconds=float(value))
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigError(f"{name}={value!r} must be a timedelta or a number of seconds") from None
+    if span <= timedelta(0):
+        raise ConfigError(f"{name}={value!r} must be longer than nothing")
+    return span
 
 
-def _weight() -> Any:
-    return field(default=0.3, converter=_number("weight", 0, 1))
+def _max_items(value: Any) -> int:
+    return _whole(value, "max_items", 1)
 
 
-def _threshold() -> Any:
-    return field(default=None, converter=optional(_number("threshold", -1, 1)))
+def _idle(value: Any) -> timedelta | None:
+    return None if value is None else _span(value, "idle")
+
+
+def _half_life(value: Any) -> timedelta:
+    return _span(value, "half_life")
+
+
+def _weight(value: Any) -> float:
+    return _number(value, "weight", 0, 1)
+
+
+def _threshold(value: Any) -> float | None:
+    return None if value is None else _number(value, "threshold", -1, 1)
+
+
+def _partitions(value: Any) -> int | None:
+    return None if value is None else _whole(value, "partitions", 1)
+
+
+def _seconds(value: Any) -> float:
+    return _number(value, "a time-out", 0.001)
+
+
+def _retries(value: Any) -> int:
+    return _whole(value, "retries", 0)
 
 
 @frozen(kw_only=True)
@@ -79,8 +89,8 @@ class WorkingConfig:
         idle: After how long without a new note a scope's notes are dropped; None: never.
     """
 
-    max_items: int = field(default=100, converter=_count("max_items"))
-    idle: timedelta | None = field(default=None, converter=optional(_span("idle")))
+    max_items: int = field(default=100, converter=_max_items)
+    idle: timedelta | None = field(default=None, converter=_idle)
 
 
 @frozen(kw_only=True)
@@ -91,7 +101,7 @@ class SemanticConfig:
         threshold: The least cosine of a hit, in [-1, 1]; None: the embedder's floor, or 0.7 if it has none.
     """
 
-    threshold: float | None = _threshold()
+    threshold: float | None = field(default=None, converter=_threshold)
 
 
 @frozen(kw_only=True)
@@ -104,9 +114,9 @@ class EpisodicConfig:
         half_life: The age at which recency has fallen to one half.
     """
 
-    threshold: float | None = _threshold()
-    weight: float = _weight()
-    half_life: timedelta = field(default=timedelta(days=7), converter=_span("half_life"))
+    threshold: float | None = field(default=None, converter=_threshold)
+    weight: float = field(default=0.3, converter=_weight)
+    half_life: timedelta = field(default=timedelta(days=7), converter=_half_life)
 
 
 @frozen(kw_only=True)
@@ -118,8 +128,8 @@ class ProceduralConfig:
         weight: The share of reinforcement in the score, in [0, 1].
     """
 
-    threshold: float | None = _threshold()
-    weight: float = _weight()
+    threshold: float | None = field(default=None, converter=_threshold)
+    weight: float = field(default=0.3, converter=_weight)
 
 
 def _namespace(value: Any) -> str:
@@ -142,7 +152,7 @@ def _tier(config: type[C]) -> Any:
 def _from_mapping(config: type[C], settings: object) -> C:
     if not isinstance(settings, Mapping):
         raise ConfigError(f"{config.__name__} can't be made from {type(settings).__name__}; pass a mapping")
-    known = fields_dict(config)  # type: ignore[type-var]
+    known = fields_dict(config)
     for name in settings:
         if name not in known:
             raise ConfigError(f"{name!r} is not a setting of {config.__name__}; there are: {', '.join(known)}")
@@ -186,10 +196,10 @@ class MemoryConfig:
     episodic: EpisodicConfig | None = _tier(EpisodicConfig)
     procedural: ProceduralConfig | None = _tier(ProceduralConfig)
     tiers: tuple[Tier, ...] = field(default=(), converter=tuple)
-    partitions: int | None = field(default=None, converter=optional(_count("partitions")))
-    timeout: float = field(default=10.0, converter=_number("timeout", 0.001))
-    connect_timeout: float = field(default=5.0, converter=_number("connect_timeout", 0.001))
-    retries: int = field(default=2, converter=_count("retries", 0))
+    partitions: int | None = field(default=None, converter=_partitions)
+    timeout: float = field(default=10.0, converter=_seconds)
+    connect_timeout: float = field(default=5.0, converter=_seconds)
+    retries: int = field(default=2, converter=_retries)
 
     def __attrs_post_init__(self) -> None:
         if self.url is not None and self.client is not None:

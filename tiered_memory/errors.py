@@ -1,24 +1,24 @@
 """The exceptions of tiered-memory; each has a stable `code` for logs and metrics.
 
-    TieredMemoryError
-    ├── InvalidInput (ValueError)       what was passed can't be used; nothing was written
-    │   ├── InvalidItem                 an item of a batch, named by its place
-    │   ├── InvalidScope
-    │   ├── InvalidQuery                k, threshold, limit or cursor
-    │   ├── UnknownTier
-    │   └── ConfigError
-    ├── EmbeddingError                  the embedder failed, or answered with something unusable
-    │   └── EmbeddingRateLimited        the provider refused for now
-    ├── EmbedderMismatch                another embedder wrote what is stored
-    ├── StoreError
-    │   ├── StoreUnavailable            Redis can't be reached, or answered too late
-    │   ├── StoreUnsupported            Redis lacks what is needed (search module, version, database 0)
-    │   ├── SchemaMismatch              the namespace was made with another layout
-    │   ├── ResultLimitExceeded         the server's own cap is below what was asked for
-    │   ├── UpdateConflict              what was to be updated changed meanwhile, again and again
-    │   └── CorruptRecord               something under our keys isn't ours
-    ├── NotFound (LookupError)
-    └── MissingExtra (ImportError)      an optional dependency isn't installed
+TieredMemoryError
+├── InvalidInput (ValueError)       what was passed can't be used; nothing was written
+│   ├── InvalidItem                 an item of a batch, named by its place
+│   ├── InvalidScope
+│   ├── InvalidQuery                k, threshold, limit or cursor
+│   ├── UnknownTier
+│   └── ConfigError
+├── EmbeddingError                  the embedder failed, or answered with something unusable
+│   └── EmbeddingRateLimited        the provider refused for now
+├── EmbedderMismatch                another embedder wrote what is stored
+├── StoreError
+│   ├── StoreUnavailable            Redis can't be reached, or answered too late
+│   ├── StoreUnsupported            Redis lacks what is needed (search module, version, database 0)
+│   ├── SchemaMismatch              the namespace was made with another layout
+│   ├── ResultLimitExceeded         the server's own cap is below what was asked for
+│   ├── UpdateConflict              what was to be updated changed meanwhile, again and again
+│   └── CorruptRecord               something under our keys isn't ours
+├── NotFound (LookupError)
+└── MissingExtra (ImportError)      an optional dependency isn't installed
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from attrs import field, frozen
@@ -20,9 +19,7 @@ T = TypeVar("T")
 Status: TypeAlias = Literal["candidate", "active", "superseded"]
 """A *candidate* waits for review, an *active* memory is believed, a *superseded* one was."""
 
-Outcome: TypeAlias = Literal[
-    "recorded", "reaffirmed", "superseded", "replaced", "updated", "queued", "already_queued"
-]
+Outcome: TypeAlias = Literal["recorded", "reaffirmed", "superseded", "replaced", "updated", "queued", "already_queued"]
 """What remembering did: a first memory at its id; the same text again; a new text in place of an older one
 (*superseded* where the old one stays as history, *replaced* in working memory); the same text with other
 values; a candidate that now waits for review, or one that waited already."""
@@ -59,8 +56,7 @@ def check_id(value: object, name: str = "id") -> str:
     return value
 
 
-def check_share(value: float, name: str) -> float:
-    """`value` itself, a finite number in [0, 1]."""
+def _check_share(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InvalidItem(f"{name}={value!r} must be a number from 0 to 1")
     return float(value)
@@ -106,9 +102,17 @@ def encode_metadata(metadata: Mapping[str, Any]) -> str:
 
 
 def _check_status(status: object) -> Literal["active", "candidate"]:
-    if status == "active" or status == "candidate":
-        return status  # type: ignore[return-value]
+    if status in ("active", "candidate"):
+        return status
     raise InvalidItem(f"status={status!r} must be 'active' or 'candidate'")
+
+
+def _check_confidence(value: object) -> float:
+    return _check_share(value, "confidence")
+
+
+def _check_importance(value: object) -> float:
+    return _check_share(value, "importance")
 
 
 def _check_source(source: object) -> str | None:
@@ -144,8 +148,8 @@ class MemoryItem:
     metadata: dict[str, Any] | None = field(default=None, converter=check_metadata, kw_only=True, repr=False)
     at: datetime | None = field(default=None, converter=optional(utc), kw_only=True)
     status: Literal["active", "candidate"] = field(default="active", converter=_check_status, kw_only=True)
-    confidence: float = field(default=0.5, converter=partial(check_share, name="confidence"), kw_only=True)
-    importance: float = field(default=0.5, converter=partial(check_share, name="importance"), kw_only=True)
+    confidence: float = field(default=0.5, converter=_check_confidence, kw_only=True)
+    importance: float = field(default=0.5, converter=_check_importance, kw_only=True)
     source: str | None = field(default=None, converter=_check_source, kw_only=True)
     ttl: timedelta | None = field(default=None, converter=check_ttl, kw_only=True)
 

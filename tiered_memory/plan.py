@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
 from functools import update_wrapper
+from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
 from attrs import frozen
@@ -92,6 +93,8 @@ def join(plans: Iterable[Plan[T]]) -> Plan[list[T]]:
     Embeddings go first, so that plans which embed before they read still share one round trip.
     """
     running = list(plans)
+    if len(running) == 1:
+        return [(yield from running[0])]
     results: dict[int, T] = {}
     pending: dict[int, Embed | Commands] = {}
     answers: dict[int, Any] = dict.fromkeys(range(len(running)))
@@ -157,23 +160,19 @@ class operation(Generic[S, P, T]):  # noqa: N801 - used as a decorator
     """Makes a method that returns a plan a blocking or an awaitable one, by the class it is called on."""
 
     def __init__(self, method: Callable[Concatenate[S, P], Plan[T]]) -> None:
-        self._method = method
-        update_wrapper(self, method)  # type: ignore[arg-type]
+        def call(handle: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+            return handle._runner.run(method(handle, *args, **kwargs))
+
+        self._call = update_wrapper(call, method)
+        self.__doc__ = method.__doc__
 
     @overload
-    def __get__(self, instance: None, owner: type) -> operation[S, P, T]: ...
+    def __get__(self, instance: None, owner: type) -> Callable[Concatenate[Any, P], Any]: ...
     @overload
     def __get__(self, instance: Blocking, owner: type) -> Callable[P, T]: ...
     @overload
     def __get__(self, instance: NonBlocking, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        """The method, bound to `instance` and to the runner of its mode."""
-        if instance is None:
-            return self
-        method = self._method
-
-        def call(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return instance._runner.run(method(instance, *args, **kwargs))
-
-        return update_wrapper(call, method)
+        """The method, bound to `instance`, whose runner executes the plan in its mode."""
+        return self._call if instance is None else MethodType(self._call, instance)

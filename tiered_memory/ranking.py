@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import timedelta
 
 from tiered_memory.clock import to_micros
@@ -54,11 +53,18 @@ def is_final(kth: float | None, bound: float) -> bool:
     return kth is not None and kth > bound
 
 
-def best(hits: Iterable[RecalledMemory], k: int, places: dict[str, int]) -> list[RecalledMemory]:
-    """The `k` best hits, in a total order: score, tier, cosine, newest, id, scope."""
-    return heapq.nsmallest(k, hits, key=lambda hit: _rank(hit, places))
+def rank(score: float, cosine: float, at: int) -> tuple[float, float, int]:
+    """What hits of one tier are sorted by: score, then cosine, then time, all from the highest down."""
+    return (-score, -cosine, -at)
 
 
-def _rank(hit: RecalledMemory, places: dict[str, int]) -> tuple[float, int, float, int, str, str]:
-    cosine = -(hit.similarity or 0.0)
-    return (-hit.score, places[hit.tier], cosine, -to_micros(hit.at), hit.id, hit.scope or "")
+def merge(found: Sequence[Sequence[RecalledMemory]], k: int, places: dict[str, int]) -> list[RecalledMemory]:
+    """The `k` best of several sorted lists of hits, in a total order: score, tier, cosine, newest, id, scope."""
+    if len(found) == 1:
+        return list(found[0])
+    return sorted((hit for hits in found for hit in hits), key=lambda hit: _total(hit, places))[:k]
+
+
+def _total(hit: RecalledMemory, places: dict[str, int]) -> tuple[float, int, float, int, str, str]:
+    score, cosine, at = rank(hit.score, hit.similarity or 0.0, to_micros(hit.at))
+    return (score, places[hit.tier], cosine, at, hit.id, hit.scope or "")

@@ -11,7 +11,6 @@ from tiered_memory.errors import InvalidQuery
 from tiered_memory.items import Hits
 from tiered_memory.plan import Plan, embed, join, opened
 from tiered_memory.tiers.base import Search, Tier
-from tiered_memory.tiers.enabled import Tiers
 
 
 @frozen
@@ -65,4 +64,4 @@ def recall(request: Request, places: dict[str, int], floor: float | None) -> Pla
         for tier in request.tiers
     ]
     found = yield from join(searches)
-    return Hits(ranking.best((hit for hits in found for hit in hits), request.k, places))
+    return Hits(ranking.merge(found, request.k, places))

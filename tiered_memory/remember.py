@@ -41,7 +41,11 @@ def remember(
     written = yield from join(
         write(keyspace, scope, [entries[at] for at in chosen], now) for scope, chosen in places.items()
     )
-    outcomes = {at: each for chosen, part in zip(places.values(), written, strict=True) for at, each in zip(chosen, part, strict=True)}
+    outcomes = {
+        at: each
+        for chosen, part in zip(places.values(), written, strict=True)
+        for at, each in zip(chosen, part, strict=True)
+    }
     return [outcomes[at] for at in range(len(items))]
 
 
@@ -103,7 +107,7 @@ def _merged(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, 
     return {name: value for name, value in merged.items() if value is not None or name not in changes}
 
 
-def update(tier: Tier, scope: str | None, id: str, changes: Changes) -> Plan[Remembered]:  # noqa: A002 - the public name
+def update(tier: Tier, scope: str | None, id: str, changes: Changes) -> Plan[Remembered]:
     """Changes what stands at an id; others' changes in between are seen and kept.
 
     Raises `NotFound`, or `UpdateConflict` when others were quicker each time.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import ClassVar, NamedTuple
 
 from attrs import frozen
 
 from tiered_memory import ranking
-from tiered_memory.assertions.fields import RECALLED, expired, scope_of, values
+from tiered_memory.assertions.fields import RECALLED, expired, is_of, values
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.engine.reply import Fields, rows
 from tiered_memory.items import RecalledMemory
@@ -27,6 +27,12 @@ class _Seen:
     cosine: float
     bonus: float | None
     complete: bool
+
+
+class _Row(NamedTuple):
+    score: float
+    cosine: float
+    fields: Fields
 
 
 class VectorTier(Tier):
@@ -60,10 +66,12 @@ class VectorTier(Tier):
         count = search.k + _SPARE if not self.weight else max(2 * search.k, 16)
         while True:
             seen = yield from self._look(search, count)
-            hits = self._hits(seen.rows.values(), search, threshold)
-            best = ranking.best(hits, search.k, {self.name: 0})
+            best = sorted(self._passing(seen, search, threshold), key=_rank)[: search.k]
             if self._is_final(best, seen, search.k, threshold):
-                return best
+                return [
+                    RecalledMemory(tier=self.name, score=row.score, similarity=row.cosine, **values(row.fields))
+                    for row in best
+                ]
             count *= 4
 
     def _threshold(self, search: Search) -> float:
@@ -72,7 +80,7 @@ class VectorTier(Tier):
                 return threshold
         return ranking.DEFAULT_THRESHOLD
 
-    def _is_final(self, best: list[RecalledMemory], seen: _Seen, k: int, threshold: float) -> bool:
+    def _is_final(self, best: list[_Row], seen: _Seen, k: int, threshold: float) -> bool:
         if seen.complete or not ranking.passes(seen.cosine, threshold):
             return True
         bound = ranking.blend(seen.cosine, seen.bonus or 0.0, self.weight)
@@ -106,15 +114,18 @@ class VectorTier(Tier):
         ordering = ("SORTBY", self.leads_by or "", "DESC")
         return _search(search, "@active:{$token}", parameters, (search.keyspace.vector, *RECALLED), ordering, count)
 
-    def _hits(
-        self, seen: Iterable[tuple[float, Fields]], search: Search, threshold: float
-    ) -> Iterable[RecalledMemory]:
-        for cosine, fields in seen:
-            if not ranking.passes(cosine, threshold) or expired(fields, search.now):
-                continue
-            if scope_of(fields) == search.scope.scope:
-                score = ranking.blend(cosine, self.bonus(fields, search.now), self.weight) if self.weight else cosine
-                yield RecalledMemory(tier=self.name, score=score, similarity=cosine, **values(fields))
+    def _passing(self, seen: _Seen, search: Search, threshold: float) -> Iterator[_Row]:
+        for cosine, fields in seen.rows.values():
+            if ranking.passes(cosine, threshold) and is_of(fields, search.scope.scope):
+                if not expired(fields, search.now):
+                    yield _Row(self._score(cosine, fields, search.now), cosine, fields)
+
+    def _score(self, cosine: float, fields: Fields, now: int) -> float:
+        return ranking.blend(cosine, self.bonus(fields, now), self.weight) if self.weight else cosine
+
+
+def _rank(row: _Row) -> tuple[tuple[float, float, int], bytes]:
+    return ranking.rank(row.score, row.cosine, int(row.fields[b"at"])), row.fields[b"id"]
 
 
 def _search(

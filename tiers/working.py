@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tiered_memory import ranking
-from tiered_memory.assertions.fields import scope_of, values
+from tiered_memory.assertions.fields import is_of, values
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.config import WorkingConfig
 from tiered_memory.engine.reply import pairs
@@ -26,7 +26,7 @@ class WorkingTier(Tier):
         """The scope's newest notes."""
         arguments = (search.now, *self.keeping.address(search.scope), "", search.k, "newest")
         ((_, found),) = yield from ask(call("page", search.scope.scopes, arguments))
-        notes = [fields for fields in map(pairs, found) if scope_of(fields) == search.scope.scope]
+        notes = [fields for fields in map(pairs, found) if is_of(fields, search.scope.scope)]
         return [
             RecalledMemory(tier=self.name, score=ranking.position(place, len(notes)), **values(fields))
             for place, fields in enumerate(notes)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from tiered_memory.clock import from_micros
-from tiered_memory.engine.reply import Fields, text
+from tiered_memory.engine.reply import Fields
 from tiered_memory.errors import CorruptRecord
 from tiered_memory.items import MemoryItem, MemoryRecord, Status
 
@@ -56,9 +56,9 @@ def values(fields: Fields) -> _Values:
     try:
         expires = int(fields.get(b"expires_at") or 0)
         return {
-            "id": text(fields[b"id"]),
-            "text": text(fields[b"text"]),
-            "scope": scope_of(fields),
+            "id": str(fields[b"id"], "utf-8"),
+            "text": str(fields[b"text"], "utf-8"),
+            "scope": _optional(fields.get(b"scope")),
             "metadata": _metadata(fields.get(b"metadata", b"{}")),
             "at": from_micros(int(fields[b"at"])),
             "created_at": from_micros(int(fields[b"created_at"])),
@@ -79,22 +79,24 @@ def record(fields: Fields, tier: str, status: Status = "active") -> MemoryRecord
     return MemoryRecord(tier=tier, status=status, **values(fields))
 
 
-def scope_of(fields: Fields) -> str | None:
-    """The exact scope that a memory was written under."""
-    return _optional(fields.get(b"scope"))
+def is_of(fields: Fields, scope: str | None) -> bool:
+    """Whether a memory was written under exactly `scope`."""
+    return fields.get(b"scope") == (None if scope is None else scope.encode())
 
 
 def expired(fields: Fields, now: int) -> bool:
     """Whether a memory's time was up at `now`, in microseconds since 1970."""
-    moment = int(fields.get(b"expires_at") or 0)
-    return bool(moment) and moment <= now
+    moment = fields.get(b"expires_at")
+    return moment is not None and 0 < int(moment) <= now
 
 
 def _optional(value: bytes | None) -> str | None:
-    return None if value is None else text(value)
+    return None if value is None else str(value, "utf-8")
 
 
 def _metadata(value: bytes) -> dict[str, Any]:
+    if value == b"{}":
+        return {}
     metadata = json.loads(value)
     if not isinstance(metadata, Mapping):
         raise CorruptRecord("a memory's metadata in the store isn't a JSON object")

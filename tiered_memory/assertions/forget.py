@@ -18,7 +18,11 @@ _STEP = 1000
 
 
 def forget(
-    keyspace: Keyspace, keeping: Keeping, everything: Sequence[Keeping], scope: str | None, id: str  # noqa: A002
+    keyspace: Keyspace,
+    keeping: Keeping,
+    everything: Sequence[Keeping],
+    scope: str | None,
+    id: str,
 ) -> Plan[int]:
     """Forgets what stands or waits at an id, with its history; how many memories that were."""
     ((forgotten, _),) = yield from ask(_forgetting(keyspace, [keeping], everything, scope, digest(id)))

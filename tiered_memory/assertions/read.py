@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from tiered_memory import clock
-from tiered_memory.assertions.fields import record, scope_of
+from tiered_memory.assertions.fields import record, is_of
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.engine.reply import pairs, text
@@ -25,14 +25,14 @@ class Standing:
     version: bytes
 
 
-def read(keyspace: Keyspace, keeping: Keeping, scope: str | None, id: str) -> Plan[Standing | None]:  # noqa: A002
+def read(keyspace: Keyspace, keeping: Keeping, scope: str | None, id: str) -> Plan[Standing | None]:
     """What stands at an id, or None."""
     keys = keyspace.of(scope)
     (reply,) = yield from ask(call("read", keys.scopes, (_now(), *keeping.address(keys), digest(id))))
     if not reply or not reply[1]:
         return None
     value, fields = reply[0], pairs(reply[1])
-    if scope_of(fields) != scope:
+    if not is_of(fields, scope):
         return None
     version = value if keeping.notes else value.split(b",")[0] + b":" + fields.get(b"revision", b"")
     return Standing(record(fields, keeping.name), version)
@@ -45,7 +45,7 @@ def page(
     keys = keyspace.of(scope)
     arguments = (_now(), *keeping.address(keys), cursor or "", limit, "oldest")
     ((following, found),) = yield from ask(call("page", keys.scopes, arguments))
-    memories = [record(fields, keeping.name) for fields in map(pairs, found) if scope_of(fields) == scope]
+    memories = [record(fields, keeping.name) for fields in map(pairs, found) if is_of(fields, scope)]
     return Page(memories, text(following) or None)
 
 

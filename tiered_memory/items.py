@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 from attrs.converters import optional
 
 from tiered_memory.clock import utc
@@ -159,7 +159,7 @@ class MemoryItem:
         return self.id if self.id is not None else digest(self.text)
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class MemoryRecord:
     """A memory as it stands in its tier and scope.
 
@@ -198,7 +198,7 @@ class MemoryRecord:
     cut: bool = False
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class RecalledMemory(MemoryRecord):
     """A hit of a recall: the memory, its score, and the cosine that it rests on.
 

@@ -23,15 +23,19 @@ _SPARE = 1
 class _Seen:
     """The rows that two lists of one search have shown, and what a row in neither could still reach."""
 
-    rows: dict[bytes, tuple[float, Fields]]
+    rows: list[tuple[float, Fields]]
     cosine: float
     bonus: float | None
     complete: bool
 
 
 class _Row(NamedTuple):
-    score: float
-    cosine: float
+    """A row that may be a hit; rows sort as hits are ordered, since each number is negated."""
+
+    minus_score: float
+    minus_cosine: float
+    minus_at: int
+    id: bytes
     fields: Fields
 
 
@@ -66,12 +70,9 @@ class VectorTier(Tier):
         count = search.k + _SPARE if not self.weight else max(2 * search.k, 16)
         while True:
             seen = yield from self._look(search, count)
-            best = sorted(self._passing(seen, search, threshold), key=_rank)[: search.k]
+            best = sorted(self._passing(seen, search, threshold))[: search.k]
             if self._is_final(best, seen, search.k, threshold):
-                return [
-                    RecalledMemory(tier=self.name, score=row.score, similarity=row.cosine, **values(row.fields))
-                    for row in best
-                ]
+                return [self._hit(row) for row in best]
             count *= 4
 
     def _threshold(self, search: Search) -> float:
@@ -84,7 +85,7 @@ class VectorTier(Tier):
         if seen.complete or not ranking.passes(seen.cosine, threshold):
             return True
         bound = ranking.blend(seen.cosine, seen.bonus or 0.0, self.weight)
-        return ranking.is_final(best[k - 1].score if len(best) >= k else None, bound)
+        return ranking.is_final(-best[k - 1].minus_score if len(best) >= k else None, bound)
 
     def _look(self, search: Search, count: int) -> Plan[_Seen]:
         commands = [self._nearest(search, count)]
@@ -92,16 +93,16 @@ class VectorTier(Tier):
             commands.append(self._leading(search, count))
         replies = yield from ask(*commands)
         nearest, *others = (rows(reply) for reply in replies)
-        found = {row[b"id"]: (ranking.similarity(float(row[b"distance"])), row) for row in nearest if row}
-        cosine = min((cosine for cosine, _ in found.values()), default=1.0)
+        found = [(ranking.similarity(float(row[b"distance"])), row) for row in nearest if row]
+        cosine = found[-1][0] if found else 1.0
         complete = len(nearest) < count
         bonus = None
         for leading in others:
             complete = complete or len(leading) < count
             alive = [row for row in leading if row]
             bonus = self.bonus(alive[-1], search.now) if alive else 1.0
-            fresh = [row for row in alive if row[b"id"] not in found]
-            found |= _with_cosines(fresh, search)
+            seen = {row[b"id"] for _, row in found}
+            found += _with_cosines([row for row in alive if row[b"id"] not in seen], search)
         return _Seen(found, cosine, bonus, complete)
 
     def _nearest(self, search: Search, count: int) -> Command:
@@ -115,17 +116,14 @@ class VectorTier(Tier):
         return _search(search, "@active:{$token}", parameters, (search.keyspace.vector, *RECALLED), ordering, count)
 
     def _passing(self, seen: _Seen, search: Search, threshold: float) -> Iterator[_Row]:
-        for cosine, fields in seen.rows.values():
-            if ranking.passes(cosine, threshold) and is_of(fields, search.scope.scope):
-                if not expired(fields, search.now):
-                    yield _Row(self._score(cosine, fields, search.now), cosine, fields)
+        for cosine, fields in seen.rows:
+            if ranking.passes(cosine, threshold) and is_of(fields, search.scope) and not expired(fields, search.now):
+                score = ranking.blend(cosine, self.bonus(fields, search.now), self.weight) if self.weight else cosine
+                yield _Row(-score, -cosine, -int(fields[b"at"]), fields[b"id"], fields)
 
-    def _score(self, cosine: float, fields: Fields, now: int) -> float:
-        return ranking.blend(cosine, self.bonus(fields, now), self.weight) if self.weight else cosine
-
-
-def _rank(row: _Row) -> tuple[tuple[float, float, int], bytes]:
-    return ranking.rank(row.score, row.cosine, int(row.fields[b"at"])), row.fields[b"id"]
+    def _hit(self, row: _Row) -> RecalledMemory:
+        score, cosine = -row.minus_score, -row.minus_cosine
+        return RecalledMemory(tier=self.name, score=score, similarity=cosine, **values(row.fields))
 
 
 def _search(
@@ -143,16 +141,16 @@ def _search(
     )  # fmt: skip
 
 
-def _with_cosines(found: list[Fields], search: Search) -> dict[bytes, tuple[float, Fields]]:
+def _with_cosines(found: list[Fields], search: Search) -> list[tuple[float, Fields]]:
     import numpy as np
 
     name = search.keyspace.vector.encode()
     embedded = [row for row in found if name in row]
     if not embedded:
-        return {}
+        return []
     query = np.frombuffer(search.vector or b"", dtype="<f4").astype("f8")
     vectors = np.frombuffer(b"".join(row[name] for row in embedded), dtype="<f4").astype("f8")
     vectors = vectors.reshape(len(embedded), -1)
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
     distances = 1 - vectors @ query / lengths
-    return {row[b"id"]: (ranking.similarity(float(d)), row) for d, row in zip(distances, embedded, strict=True)}
+    return [(ranking.similarity(float(each)), row) for each, row in zip(distances, embedded, strict=True)]

@@ -26,7 +26,7 @@ class WorkingTier(Tier):
         """The scope's newest notes."""
         arguments = (search.now, *self.keeping.address(search.scope), "", search.k, "newest")
         ((_, found),) = yield from ask(call("page", search.scope.scopes, arguments))
-        notes = [fields for fields in map(pairs, found) if is_of(fields, search.scope.scope)]
+        notes = [fields for fields in map(pairs, found) if is_of(fields, search.scope)]
         return [
             RecalledMemory(tier=self.name, score=ranking.position(place, len(notes)), **values(fields))
             for place, fields in enumerate(notes)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from tiered_memory.clock import from_micros
+from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.engine.reply import Fields
 from tiered_memory.errors import CorruptRecord
 from tiered_memory.items import MemoryItem, MemoryRecord, Status
@@ -79,9 +80,9 @@ def record(fields: Fields, tier: str, status: Status = "active") -> MemoryRecord
     return MemoryRecord(tier=tier, status=status, **values(fields))
 
 
-def is_of(fields: Fields, scope: str | None) -> bool:
+def is_of(fields: Fields, scope: ScopeKeys) -> bool:
     """Whether a memory was written under exactly `scope`."""
-    return fields.get(b"scope") == (None if scope is None else scope.encode())
+    return fields.get(b"scope") == scope.raw
 
 
 def expired(fields: Fields, now: int) -> bool:

@@ -32,7 +32,7 @@ def read(keyspace: Keyspace, keeping: Keeping, scope: str | None, id: str) -> Pl
     if not reply or not reply[1]:
         return None
     value, fields = reply[0], pairs(reply[1])
-    if not is_of(fields, scope):
+    if not is_of(fields, keys):
         return None
     version = value if keeping.notes else value.split(b",")[0] + b":" + fields.get(b"revision", b"")
     return Standing(record(fields, keeping.name), version)
@@ -45,7 +45,7 @@ def page(
     keys = keyspace.of(scope)
     arguments = (_now(), *keeping.address(keys), cursor or "", limit, "oldest")
     ((following, found),) = yield from ask(call("page", keys.scopes, arguments))
-    memories = [record(fields, keeping.name) for fields in map(pairs, found) if is_of(fields, scope)]
+    memories = [record(fields, keeping.name) for fields in map(pairs, found) if is_of(fields, keys)]
     return Page(memories, text(following) or None)
 
 

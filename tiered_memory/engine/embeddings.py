@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -59,11 +60,12 @@ def _checked(embedder: Embedder, vectors: Any, texts: Sequence[str], fitted: Seq
         raise EmbeddingError(f"embedder {embedder.id!r} answered with something that is no array of numbers") from None
     if array.shape != wanted:
         raise EmbeddingError(f"embedder {embedder.id!r} answered with shape {list(array.shape)}, not {list(wanted)}")
-    if not (np.isfinite(array).all() and array.any(axis=1).all()):
-        place = int(np.flatnonzero(~(np.isfinite(array).all(axis=1) & array.any(axis=1)))[0])
-        raise EmbeddingError(
-            f"embedder {embedder.id!r} answered with a vector that is zero or not finite for text {place}; "
-            f"cosine needs a direction"
-        )
+    squares = np.einsum("ij,ij->i", array, array).tolist()
+    for place, square in enumerate(squares):
+        if not 0 < square < math.inf:
+            raise EmbeddingError(
+                f"embedder {embedder.id!r} answered with a vector that is zero or not finite for text {place}; "
+                f"cosine needs a direction"
+            )
     rows = zip(array, texts, fitted, strict=True)
     return [Embedding(row.tobytes(), part is not text and part != text) for row, text, part in rows]

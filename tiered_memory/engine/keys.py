@@ -31,6 +31,8 @@ class ScopeKeys:
     """What addresses one scope of a namespace."""
 
     scope: str | None
+    raw: bytes | None
+    """The scope as it stands in records."""
     scopes: str
     """The key of the partition's scopes."""
     index: str
@@ -79,7 +81,8 @@ class Keyspace:
     def of(self, scope: str | None) -> ScopeKeys:
         """The keys of `scope`, in the one partition that it belongs to."""
         partition = 0 if self.partitions == 1 else int(_token(scope, None), 16) % self.partitions
-        return ScopeKeys(scope, self.scopes(partition), self.index(partition))
+        raw = None if scope is None else scope.encode()
+        return ScopeKeys(scope, raw, self.scopes(partition), self.index(partition))
 
     def _tag(self, partition: int) -> str:
         return f"{{{self.namespace}:{partition}}}"

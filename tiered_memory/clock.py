@@ -9,6 +9,7 @@ from tiered_memory.errors import InvalidInput
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST, _LAST = ((edge.replace(tzinfo=timezone.utc) - _EPOCH) // _MICROSECOND for edge in (datetime.min, datetime.max))
 
 
 def now() -> datetime:
@@ -24,7 +25,10 @@ def utc(moment: datetime, name: str = "at") -> datetime:
         raise InvalidInput(
             f"{name}={moment!r} has no time zone; pass an aware datetime, e.g. datetime.now(timezone.utc)"
         )
-    return moment.astimezone(timezone.utc)
+    try:
+        return moment.astimezone(timezone.utc)
+    except OverflowError:
+        raise InvalidInput(f"{name}={moment!r} lies outside the calendar in UTC") from None
 
 
 def to_micros(moment: datetime) -> int:
@@ -34,5 +38,8 @@ def to_micros(moment: datetime) -> int:
 
 @lru_cache(maxsize=1024)
 def from_micros(micros: int) -> datetime:
-    """The aware UTC moment that lies `micros` microseconds after 1970-01-01T00:00Z."""
-    return _EPOCH + timedelta(microseconds=micros)
+    """The aware UTC moment that lies `micros` microseconds after 1970-01-01T00:00Z, or the calendar's nearest end.
+
+    Redis' numbers hold every microsecond from 1684 to 2255, so that one near an end may come back beyond it.
+    """
+    return _EPOCH + timedelta(microseconds=min(max(micros, _FIRST), _LAST))

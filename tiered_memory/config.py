@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,7 @@ from tiered_memory.errors import ConfigError
 
 if TYPE_CHECKING:
     from tiered_memory.embedders.base import Embedder
+    from tiered_memory.items import MemoryItem
     from tiered_memory.tiers.base import Tier
 
 C = TypeVar("C", bound=AttrsInstance)
@@ -93,43 +94,89 @@ class WorkingConfig:
     idle: timedelta | None = field(default=None, converter=_idle)
 
 
+def _durable_bound(value: Any) -> int | None:
+    return None if value is None else _whole(value, "max_items", 1)
+
+
+def _ttl(value: Any) -> timedelta | None:
+    return None if value is None else _span(value, "ttl")
+
+
 @frozen(kw_only=True)
-class SemanticConfig:
-    """Semantic memory: facts.
+class DurableConfig:
+    """What the tiers that are searched have in common.
 
     Attributes:
         threshold: The least cosine of a hit, in [-1, 1]; None: the embedder's floor, or 0.7 if it has none.
+        max_items: How many active memories a scope keeps; the least retained go first. None: all of them.
+        ttl: How long a memory is kept that doesn't say so itself, a time span or seconds; None: until it is
+            forgotten.
     """
 
     threshold: float | None = field(default=None, converter=_threshold)
+    max_items: int | None = field(default=None, converter=_durable_bound)
+    ttl: timedelta | None = field(default=None, converter=_ttl)
 
 
 @frozen(kw_only=True)
-class EpisodicConfig:
-    """Episodic memory: events.
+class SemanticConfig(DurableConfig):
+    """Semantic memory: facts. Its settings are those of `DurableConfig`."""
+
+
+@frozen(kw_only=True)
+class EpisodicConfig(DurableConfig):
+    """Episodic memory: events. Beside the settings of `DurableConfig`:
 
     Attributes:
-        threshold: The least cosine of a hit, in [-1, 1]; None: the embedder's floor, or 0.7 if it has none.
         weight: The share of recency in the score, in [0, 1].
         half_life: The age at which recency has fallen to one half.
     """
 
-    threshold: float | None = field(default=None, converter=_threshold)
     weight: float = field(default=0.3, converter=_weight)
     half_life: timedelta = field(default=timedelta(days=7), converter=_half_life)
 
 
 @frozen(kw_only=True)
-class ProceduralConfig:
-    """Procedural memory: how-tos.
+class ProceduralConfig(DurableConfig):
+    """Procedural memory: how-tos. Beside the settings of `DurableConfig`:
 
     Attributes:
-        threshold: The least cosine of a hit, in [-1, 1]; None: the embedder's floor, or 0.7 if it has none.
         weight: The share of reinforcement in the score, in [0, 1].
     """
 
-    threshold: float | None = field(default=None, converter=_threshold)
     weight: float = field(default=0.3, converter=_weight)
+
+
+def _floor(value: Any) -> float | None:
+    return None if value is None else _number(value, "confidence_floor", 0, 1)
+
+
+def _near(value: Any) -> float | None:
+    return None if value is None else _number(value, "near_duplicate", -1, 1)
+
+
+def _sources(value: Any) -> frozenset[str]:
+    if isinstance(value, str) or not all(isinstance(each, str) for each in value):
+        raise ConfigError(f"review_sources={value!r} must be several texts")
+    return frozenset(value)
+
+
+@frozen(kw_only=True)
+class GateConfig:
+    """Which claims are sent to review by themselves, by the first of these rules that applies.
+
+    Attributes:
+        confidence_floor: Claims with less confidence than this wait.
+        review_sources: Claims from these sources wait.
+        rule: A rule of your own: the reason why an item waits, or None to let it pass.
+        near_duplicate: Claims wait that are at least this near, as a cosine, to an active memory of another id
+            in their tier. It costs a search before the write.
+    """
+
+    confidence_floor: float | None = field(default=None, converter=_floor)
+    review_sources: frozenset[str] = field(default=frozenset(), converter=_sources)
+    rule: Callable[[MemoryItem], str | None] | None = None
+    near_duplicate: float | None = field(default=None, converter=_near)
 
 
 def _namespace(value: Any) -> str:
@@ -177,6 +224,7 @@ class MemoryConfig:
         semantic: Settings of semantic memory.
         episodic: Settings of episodic memory.
         procedural: Settings of procedural memory.
+        gate: Which claims are sent to review by themselves; default: none.
         tiers: Tiers of your own, beside the four.
         partitions: In how many partitions scopes are spread; default: 1 on a single server, 64 on a cluster.
             Fixed when the namespace is made.
@@ -195,6 +243,7 @@ class MemoryConfig:
     semantic: SemanticConfig | None = _tier(SemanticConfig)
     episodic: EpisodicConfig | None = _tier(EpisodicConfig)
     procedural: ProceduralConfig | None = _tier(ProceduralConfig)
+    gate: GateConfig = _tier(GateConfig)
     tiers: tuple[Tier, ...] = field(default=(), converter=tuple)
     partitions: int | None = field(default=None, converter=_partitions)
     timeout: float = field(default=10.0, converter=_seconds)

@@ -71,6 +71,9 @@ class EmbeddingError(TieredMemoryError):
 
     code = "embedding_failed"
 
+    place: int | None = None
+    """Which of the texts it is about, from 0; None for all of them."""
+
 
 class EmbeddingRateLimited(EmbeddingError):
     """The embedding provider refused for now, after its client's own retries."""
@@ -120,6 +123,18 @@ class UpdateConflict(StoreError):
     code = "update_conflict"
 
 
+class ReviewConflict(StoreError):
+    """What was reviewed isn't what waits or stands there now; look at it again, then decide."""
+
+    code = "review_conflict"
+
+
+class EmbeddingsUnavailable(StoreError):
+    """Fewer than two memories have a vector, so that nothing can be said about their likeness."""
+
+    code = "embeddings_unavailable"
+
+
 class CorruptRecord(StoreError):
     """A value under our keys isn't one that this package wrote."""
 
@@ -130,6 +145,12 @@ class NotFound(TieredMemoryError, LookupError):
     """Nothing with that id stands in that tier and scope."""
 
     code = "not_found"
+
+
+class NoCandidate(NotFound):
+    """Nothing waits for review at that id."""
+
+    code = "no_candidate"
 
 
 class MissingExtra(TieredMemoryError, ImportError):

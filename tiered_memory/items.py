@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeGuard, TypeVar
 
 from attrs import define, field, frozen
 from attrs.converters import optional
@@ -29,6 +29,9 @@ MAX_TEXT_BYTES = 1024 * 1024
 
 MAX_ID_BYTES = 16 * 1024
 """The longest id of a memory, in bytes of UTF-8."""
+
+MAX_TTL = timedelta(days=36_525)
+"""The longest lifetime of a memory: a hundred years."""
 
 MAX_METADATA_BYTES = 256 * 1024
 """The most metadata a memory may carry, in bytes of JSON."""
@@ -56,22 +59,27 @@ def check_id(value: object, name: str = "id") -> str:
     return value
 
 
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether `value` is a whole or real number; a truth value isn't."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _check_share(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+    if not is_number(value) or not 0 <= value <= 1:
         raise InvalidItem(f"{name}={value!r} must be a number from 0 to 1")
     return float(value)
 
 
-def check_ttl(ttl: timedelta | float | None) -> timedelta | None:
-    """`ttl` as a positive time span; a number is seconds."""
+def check_ttl(ttl: object) -> timedelta | None:
+    """`ttl` as a time span from a millisecond to `MAX_TTL`; a number is seconds; None stays None."""
     if ttl is None:
         return None
     try:
-        span = ttl if isinstance(ttl, timedelta) else timedelta(seconds=ttl)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidItem(f"ttl={ttl!r} must be a timedelta or a number of seconds") from None
-    if span < timedelta(milliseconds=1):
-        raise InvalidItem(f"ttl={ttl!r} must be at least a millisecond")
+        span = timedelta(seconds=ttl) if is_number(ttl) else ttl
+    except (ValueError, OverflowError):
+        span = None
+    if not isinstance(span, timedelta) or not timedelta(milliseconds=1) <= span <= MAX_TTL:
+        raise InvalidItem(f"ttl={ttl!r} must be a timedelta or a number of seconds, from 0.001 s to {MAX_TTL.days} days")
     return span
 
 
@@ -199,6 +207,111 @@ class MemoryRecord:
 
 
 @define(kw_only=True)
+class Assertion(MemoryRecord):
+    """A memory of a tier that is searched, with its life so far.
+
+    Attributes:
+        number: Its own number; what was recorded later in a partition has a higher one.
+        recorded_at: When it was written, as a candidate or at once as the active one.
+        active_from: When it became active, or None.
+        superseded_at: When another took its place, or None.
+        supersedes: The number of the assertion in whose place it came, or None.
+        superseded_by: The number of the assertion that took its place, or None.
+        surfaced: How often recalls have shown it.
+        surfaced_at: When a recall last showed it, or None.
+        reason: Why it was sent to review, or None.
+    """
+
+    number: int
+    recorded_at: datetime
+    active_from: datetime | None = None
+    superseded_at: datetime | None = None
+    supersedes: int | None = None
+    superseded_by: int | None = None
+    surfaced: int = 0
+    surfaced_at: datetime | None = None
+    reason: str | None = field(default=None, repr=False)
+
+
+@frozen
+class Claim:
+    """A candidate that waits for review, beside what it would take the place of.
+
+    Attributes:
+        candidate: What is claimed; its `uses` say how often, its `reason` why it waits.
+        active: What stands at its id now, or None.
+        version: What tells this state of the id from any other; a review of it can insist on it.
+    """
+
+    candidate: Assertion
+    active: Assertion | None
+    version: str
+
+
+@frozen
+class Reviewed:
+    """What became of one claim of several that were reviewed.
+
+    Attributes:
+        id: Its id.
+        tier: Its tier.
+        outcome: `promoted`, `rejected`, `no_candidate`, or `conflict`: what waits or stands there has changed.
+        candidate: What waited there, or None.
+        active: What stood there before, or None.
+    """
+
+    id: str
+    tier: str
+    outcome: Literal["promoted", "rejected", "no_candidate", "conflict"]
+    candidate: Assertion | None
+    active: Assertion | None
+
+
+@frozen
+class Conflict:
+    """Two active memories of one tier that say almost the same.
+
+    Attributes:
+        a: The one with the lower id.
+        b: The other one.
+        similarity: Their cosine.
+    """
+
+    a: Assertion
+    b: Assertion
+    similarity: float
+
+
+@frozen
+class MemoryStats:
+    """What a scope holds in the tiers that are searched.
+
+    Attributes:
+        by_tier: Active memories by tier.
+        by_status: Memories by status.
+        pending_review: How many wait for review.
+        never_surfaced: How many active ones no recall has shown yet.
+    """
+
+    by_tier: dict[str, int]
+    by_status: dict[str, int]
+    pending_review: int
+    never_surfaced: int
+
+
+class Assertions(list[Assertion]):
+    """A bounded list of assertions, which says whether there are more.
+
+    Attributes:
+        truncated: Whether the bound left some out.
+    """
+
+    def __init__(self, found: Iterable[Assertion] = (), *, truncated: bool = False) -> None:
+        super().__init__(found)
+        self.truncated = truncated
+
+
+@define(kw_only=True)
 class RecalledMemory(MemoryRecord):
     """A hit of a recall: the memory, its score, and the cosine that it rests on.
 
@@ -221,6 +334,7 @@ class Remembered:
         scope: Its scope.
         outcome: What happened, see `Outcome`.
         cut: Whether only the beginning of the text fitted into the embedder.
+        reason: Why it was sent to review by the gate, or None.
     """
 
     id: str
@@ -228,6 +342,7 @@ class Remembered:
     scope: str | None
     outcome: Outcome
     cut: bool = False
+    reason: str | None = None
 
 
 class Hits(list[RecalledMemory]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from tiered_memory.items import Hits, MemoryItem, MemoryRecord, Outcomes, Page, 
 from tiered_memory.plan import Blocking, NonBlocking, Plan, opened, operation
 from tiered_memory.recall import Request, check_count, recall
 from tiered_memory.remember import Changes, remember, update
-from tiered_memory.scope import check_scope
+from tiered_memory.scope import check_scope, check_scopes
 from tiered_memory.survey import survey
 from tiered_memory.tiers.enabled import Tiers
 
@@ -43,7 +43,7 @@ class _Operations:
     @operation
     def remember(
         self,
-        items: str | MemoryItem | Sequence[str | MemoryItem],
+        items: str | MemoryItem | Iterable[str | MemoryItem],
         *,
         tier: str | None = None,
         id: str | None = None,
@@ -239,9 +239,7 @@ class _RootOperations(_Operations):
             EmbeddingError: The embedder failed, or answered with something unusable.
             StoreError: Redis can't be reached, or refused.
         """
-        scopes = [scope] if scope is None or isinstance(scope, str) else scope
-        exact = [check_scope(each) for each in dict.fromkeys(scopes)]
-        return (yield from self._recall(query, k, tier, threshold, exact))
+        return (yield from self._recall(query, k, tier, threshold, check_scopes(scope)))
 
     @operation
     def clear(self, tier: str | None = None) -> Plan[int]:
@@ -359,12 +357,14 @@ def _bound(scope: str) -> str:
 
 
 def _batch(
-    items: str | MemoryItem | Sequence[str | MemoryItem], tier: str | None, own: Mapping[str, Any]
+    items: str | MemoryItem | Iterable[str | MemoryItem], tier: str | None, own: Mapping[str, Any]
 ) -> Sequence[MemoryItem]:
     if isinstance(items, str):
         return [MemoryItem(items, tier=tier, **own)]
     if own:
         raise InvalidItem(f"{', '.join(own)} can be given for a single text only; an item carries its own")
+    if isinstance(items, bytes | Mapping) or not isinstance(items, MemoryItem | Iterable):
+        raise InvalidItem(f"items must be a text, a MemoryItem or several of them, not {type(items).__name__}")
     batch = [items] if isinstance(items, MemoryItem) else items
     return [_item(place, item, tier) for place, item in enumerate(batch)]
 

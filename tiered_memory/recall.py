@@ -8,7 +8,7 @@ from attrs import frozen
 
 from tiered_memory import clock, ranking
 from tiered_memory.errors import InvalidQuery
-from tiered_memory.items import Hits
+from tiered_memory.items import Hits, is_number
 from tiered_memory.plan import Plan, embed, join, opened
 from tiered_memory.tiers.base import Search, Tier
 
@@ -35,9 +35,8 @@ class Request:
         if not isinstance(self.query, str):
             raise InvalidQuery(f"query must be a str, not {type(self.query).__name__}")
         check_count(self.k, "k", 0)
-        threshold = self.threshold
-        if threshold is not None and not -1 <= threshold <= 1:
-            raise InvalidQuery(f"threshold={threshold!r} must be a cosine from -1 to 1")
+        if self.threshold is not None and not (is_number(self.threshold) and -1 <= self.threshold <= 1):
+            raise InvalidQuery(f"threshold={self.threshold!r} must be a cosine from -1 to 1")
 
 
 def check_count(value: int, name: str, least: int) -> int:

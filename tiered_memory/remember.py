@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from tiered_memory import clock
 from tiered_memory.assertions.read import read
 from tiered_memory.assertions.write import Entry, write
-from tiered_memory.errors import InvalidItem, NotFound, TieredMemoryError, UpdateConflict
+from tiered_memory.errors import EmbeddingError, InvalidItem, NotFound, TieredMemoryError, UpdateConflict
 from tiered_memory.items import MemoryItem, MemoryRecord, Remembered
 from tiered_memory.plan import Embedding, Plan, embed, join, opened
 from tiered_memory.tiers.base import Tier
@@ -30,23 +30,39 @@ def remember(
     if not items:
         return []
     keyspace = yield from opened()
-    searched = [item.text for item, tier in zip(items, homes, strict=True) if tier.embeds]
-    embeddings = iter((yield from embed(searched)))
-    entries = [
-        Entry(item, tier.keeping, next(embeddings) if tier.embeds else None)
-        for item, tier in zip(items, homes, strict=True)
-    ]
-    places = {scope: [at for at, each in enumerate(scopes) if each == scope] for scope in dict.fromkeys(scopes)}
+    embeddings = yield from _embedded(items, homes)
+    batches: dict[str | None, dict[int, Entry]] = {}
+    for place, (item, scope, tier) in enumerate(zip(items, scopes, homes, strict=True)):
+        embedding = embeddings[item.text] if tier.embeds else None
+        batches.setdefault(scope, {})[place] = Entry(_with_default_ttl(item, tier), tier.keeping, embedding)
     now = clock.to_micros(clock.now())
-    written = yield from join(
-        write(keyspace, scope, [entries[at] for at in chosen], now) for scope, chosen in places.items()
-    )
-    outcomes = {
-        at: each
-        for chosen, part in zip(places.values(), written, strict=True)
-        for at, each in zip(chosen, part, strict=True)
-    }
-    return [outcomes[at] for at in range(len(items))]
+    for scope, batch in batches.items():
+        reasons = yield from tiers.gate.reasons(keyspace, scope, batch, now)
+        batch.update({place: evolve(batch[place], reason=reason) for place, reason in reasons.items()})
+    written = yield from join(write(keyspace, scope, list(batch.values()), now) for scope, batch in batches.items())
+    outcomes: dict[int, Remembered] = {}
+    for batch, part in zip(batches.values(), written, strict=True):
+        outcomes.update(zip(batch, part, strict=True))
+    return [outcomes[place] for place in range(len(items))]
+
+
+def _embedded(items: Sequence[MemoryItem], homes: Sequence[Tier]) -> Plan[dict[str, Embedding]]:
+    """The embedding of each different text that is searched for; a bad one names the first item that has it."""
+    texts: dict[str, int] = {}
+    for place, (item, tier) in enumerate(zip(items, homes, strict=True)):
+        if tier.embeds:
+            texts.setdefault(item.text, place)
+    try:
+        embeddings = yield from embed(list(texts))
+    except EmbeddingError as error:
+        if error.place is None:
+            raise
+        raise EmbeddingError(f"item {list(texts.values())[error.place]}: {error}") from None
+    return dict(zip(texts, embeddings, strict=True))
+
+
+def _with_default_ttl(item: MemoryItem, tier: Tier) -> MemoryItem:
+    return item if item.ttl is not None or tier.ttl is None else evolve(item, ttl=tier.ttl)
 
 
 def _named(place: int, check: Callable[..., Any], *arguments: Any) -> Any:
@@ -58,7 +74,7 @@ def _named(place: int, check: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _home(tiers: Tiers, item: MemoryItem) -> Tier:
-    tier = tiers[item.tier or tiers.default]
+    tier = tiers[tiers.default if item.tier is None else item.tier]
     if item.status == "candidate" and tier.keeping.notes:
         raise InvalidItem(f"status='candidate' has no meaning in tier {tier.name!r}, whose notes aren't reviewed")
     return tier

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
 from tiered_memory.errors import InvalidScope
@@ -25,6 +26,15 @@ def check_scope(scope: object) -> str | None:
     if size > MAX_SCOPE_BYTES:
         raise InvalidScope(f"scope is {size} bytes long; at most {MAX_SCOPE_BYTES} are allowed")
     return scope
+
+
+def check_scopes(scopes: object) -> list[str | None]:
+    """The exact scopes that are named: one, None for the unscoped pool, or several, each once."""
+    if scopes is None or isinstance(scopes, str):
+        return [check_scope(scopes)]
+    if isinstance(scopes, bytes) or not isinstance(scopes, Iterable):
+        raise InvalidScope(f"scope must be a str, None or several of these, not {type(scopes).__name__}")
+    return list(dict.fromkeys([check_scope(scope) for scope in scopes]))
 
 
 def utf8(text: str, error: type[ValueError], name: str) -> bytes:

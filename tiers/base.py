@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from datetime import timedelta
 
 from attrs import frozen
 
@@ -23,7 +24,9 @@ class Search:
         k: How many hits at the most.
         threshold: The least cosine that the caller wants, or None.
         floor: The embedder's own least cosine, or None.
-        now: The time of the recall, in microseconds since 1970.
+        now: The time as of which is recalled, in microseconds since 1970.
+        as_of: Whether that is another time than the present.
+        include_superseded: Whether what was believed before may be a hit too.
     """
 
     keyspace: Keyspace
@@ -33,12 +36,16 @@ class Search:
     threshold: float | None
     floor: float | None
     now: int
+    as_of: bool = False
+    include_superseded: bool = False
 
 
 class Tier(ABC):
     """A kind of memory: `keeping` says how it keeps what it is given, `recall` how that is found."""
 
     keeping: Keeping
+    ttl: timedelta | None = None
+    """How long it keeps what doesn't say so itself; None: until it is forgotten."""
 
     @property
     def name(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tiered_memory.assertions.gate import Gate
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.config import MemoryConfig
 from tiered_memory.errors import ConfigError, UnknownTier
@@ -34,6 +35,7 @@ class Tiers:
         switched_off = [Keeping(name=name, notes=name == "working") for name, tier in built_in.items() if tier is None]
         self.everything = [tier.keeping for tier in self] + switched_off
         """All tiers that a scope may hold something in, those that are switched off now included."""
+        self.gate = Gate(config.gate)
         self.default = self[config.default_tier].name
 
     def __iter__(self) -> Iterator[Tier]:

@@ -18,7 +18,7 @@ class EpisodicTier(VectorTier):
 
     def __init__(self, config: EpisodicConfig) -> None:
         keeping = Keeping(name="episodic", refreshes=True)
-        super().__init__(keeping, threshold=config.threshold, weight=config.weight)
+        super().__init__(keeping, config, weight=config.weight)
         self._half_life = config.half_life
 
     def bonus(self, fields: Fields, now: int) -> float:

@@ -18,7 +18,7 @@ class ProceduralTier(VectorTier):
 
     def __init__(self, config: ProceduralConfig) -> None:
         keeping = Keeping(name="procedural", carries=True)
-        super().__init__(keeping, threshold=config.threshold, weight=config.weight)
+        super().__init__(keeping, config, weight=config.weight)
 
     def bonus(self, fields: Fields, now: int) -> float:  # noqa: ARG002 - time doesn't matter here
         """How often the procedure proved itself."""

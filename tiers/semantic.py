@@ -11,4 +11,4 @@ class SemanticTier(VectorTier):
     """Scored by the cosine alone."""
 
     def __init__(self, config: SemanticConfig) -> None:
-        super().__init__(Keeping(name="semantic"), threshold=config.threshold)
+        super().__init__(Keeping(name="semantic"), config)

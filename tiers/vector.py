@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from tiered_memory import ranking
 from tiered_memory.assertions.fields import RECALLED, expired, is_of, values
 from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.config import DurableConfig
 from tiered_memory.engine.reply import Fields, rows
-from tiered_memory.items import RecalledMemory
+from tiered_memory.engine.search import ACTIVE, AS_OF, BELIEVED_EVER, Parameters, leading, nearest
+from tiered_memory.items import RecalledMemory, Status
 from tiered_memory.plan import Command, Plan, ask
 from tiered_memory.tiers.base import Search, Tier
 
@@ -23,7 +25,7 @@ _SPARE = 1
 class _Seen:
     """The rows that two lists of one search have shown, and what a row in neither could still reach."""
 
-    rows: list[tuple[float, Fields]]
+    rows: list[tuple[bytes, float, Fields]]
     cosine: float
     bonus: float | None
     complete: bool
@@ -36,6 +38,7 @@ class _Row(NamedTuple):
     minus_cosine: float
     minus_at: int
     id: bytes
+    key: bytes
     fields: Fields
 
 
@@ -48,9 +51,10 @@ class VectorTier(Tier):
     leads_by: ClassVar[str | None] = None
     """The sorted number (`at` or `uses`) by which the bonus never falls; None when there is no bonus."""
 
-    def __init__(self, keeping: Keeping, *, threshold: float | None = None, weight: float = 0.0) -> None:
-        self.keeping = keeping
-        self.threshold = threshold
+    def __init__(self, keeping: Keeping, config: DurableConfig, *, weight: float = 0.0) -> None:
+        self.keeping = keeping if config.max_items is None else evolve(keeping, most=config.max_items)
+        self.ttl = config.ttl
+        self.threshold = config.threshold
         self.weight = weight if self.leads_by else 0.0
 
     def bonus(self, fields: Fields, now: int) -> float:  # noqa: ARG002 - for tiers that have one
@@ -92,65 +96,61 @@ class VectorTier(Tier):
         if self.weight:
             commands.append(self._leading(search, count))
         replies = yield from ask(*commands)
-        nearest, *others = (rows(reply) for reply in replies)
-        found = [(ranking.similarity(float(row[b"distance"])), row) for row in nearest if row]
-        cosine = found[-1][0] if found else 1.0
-        complete = len(nearest) < count
+        close, *others = (rows(reply) for reply in replies)
+        found = [(key, ranking.similarity(float(row[b"distance"])), row) for key, row in close if row]
+        cosine = found[-1][1] if found else 1.0
+        complete = len(close) < count
         bonus = None
-        for leading in others:
-            complete = complete or len(leading) < count
-            alive = [row for row in leading if row]
-            bonus = self.bonus(alive[-1], search.now) if alive else 1.0
-            seen = {row[b"id"] for _, row in found}
-            found += _with_cosines([row for row in alive if row[b"id"] not in seen], search)
+        for leaders in others:
+            complete = complete or len(leaders) < count
+            alive = {key: row for key, row in leaders if row}
+            bonus = self.bonus(next(reversed(alive.values())), search.now) if alive else 1.0
+            unseen = alive.keys() - {key for key, _, _ in found}
+            found += _with_cosines({key: alive[key] for key in unseen}, search)
         return _Seen(found, cosine, bonus, complete)
 
     def _nearest(self, search: Search, count: int) -> Command:
-        query = f"(@active:{{$token}})=>[KNN $count @{search.keyspace.vector} $vector AS distance]"
-        parameters = ("token", search.scope.token(self.name), "count", count, "vector", search.vector or b"")
-        return _search(search, query, parameters, ("distance", *RECALLED), ("SORTBY", "distance"), count)
+        vector = (search.keyspace.vector, search.vector or b"")
+        return nearest(search.scope.index, *self._where(search), vector, _fields(search), count)
 
     def _leading(self, search: Search, count: int) -> Command:
-        parameters = ("token", search.scope.token(self.name))
-        ordering = ("SORTBY", self.leads_by or "", "DESC")
-        return _search(search, "@active:{$token}", parameters, (search.keyspace.vector, *RECALLED), ordering, count)
+        fields = (search.keyspace.vector, *_fields(search))
+        return leading(search.scope.index, *self._where(search), self.leads_by or "", fields, count)
+
+    def _where(self, search: Search) -> tuple[str, Parameters]:
+        """Which rows may be hits: what is believed, or was at the time that the recall asks for."""
+        parameters: Parameters = {"token": search.scope.token(self.name)}
+        if search.as_of:
+            return AS_OF, parameters | {"moment": search.now}
+        return (BELIEVED_EVER if search.include_superseded else ACTIVE), parameters
 
     def _passing(self, seen: _Seen, search: Search, threshold: float) -> Iterator[_Row]:
-        for cosine, fields in seen.rows:
+        for key, cosine, fields in seen.rows:
             if ranking.passes(cosine, threshold) and is_of(fields, search.scope) and not expired(fields, search.now):
                 score = ranking.blend(cosine, self.bonus(fields, search.now), self.weight) if self.weight else cosine
-                yield _Row(-score, -cosine, -int(fields[b"at"]), fields[b"id"], fields)
+                yield _Row(-score, -cosine, -int(fields[b"at"]), fields[b"id"], key, fields)
 
     def _hit(self, row: _Row) -> RecalledMemory:
         score, cosine = -row.minus_score, -row.minus_cosine
-        return RecalledMemory(tier=self.name, score=score, similarity=cosine, **values(row.fields))
+        status: Status = "superseded" if row.fields.get(b"superseded") else "active"
+        return RecalledMemory(tier=self.name, status=status, score=score, similarity=cosine, **values(row.fields))
 
 
-def _search(
-    search: Search,
-    query: str,
-    parameters: tuple[str | bytes | int, ...],
-    fields: tuple[str, ...],
-    ordering: tuple[str, ...],
-    count: int,
-) -> Command:
-    """A search without a time limit of its own: it is whole, or the connection's time-out says that it isn't."""
-    return (
-        "FT.SEARCH", search.scope.index, query, "PARAMS", len(parameters), *parameters, *ordering, "LIMIT", 0, count,
-        "RETURN", len(fields), *fields, "TIMEOUT", 0, "DIALECT", 2,
-    )  # fmt: skip
+def _fields(search: Search) -> tuple[str, ...]:
+    """What a hit is made from; the present knows no superseded ones, so that their field needn't travel."""
+    return (*RECALLED, "superseded") if search.as_of or search.include_superseded else RECALLED
 
 
-def _with_cosines(found: list[Fields], search: Search) -> list[tuple[float, Fields]]:
+def _with_cosines(found: dict[bytes, Fields], search: Search) -> list[tuple[bytes, float, Fields]]:
     import numpy as np
 
     name = search.keyspace.vector.encode()
-    embedded = [row for row in found if name in row]
+    embedded = {key: row for key, row in found.items() if name in row}
     if not embedded:
         return []
     query = np.frombuffer(search.vector or b"", dtype="<f4").astype("f8")
-    vectors = np.frombuffer(b"".join(row[name] for row in embedded), dtype="<f4").astype("f8")
+    vectors = np.frombuffer(b"".join(row[name] for row in embedded.values()), dtype="<f4").astype("f8")
     vectors = vectors.reshape(len(embedded), -1)
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
-    distances = 1 - vectors @ query / lengths
-    return [(ranking.similarity(float(each)), row) for each, row in zip(distances, embedded, strict=True)]
+    distances = (1 - vectors @ query / lengths).tolist()
+    return [(key, ranking.similarity(each), row) for each, (key, row) in zip(distances, embedded.items(), strict=True)]

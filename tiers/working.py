@@ -24,9 +24,9 @@ class WorkingTier(Tier):
 
     def recall(self, search: Search) -> Plan[list[RecalledMemory]]:
         """The scope's newest notes."""
-        arguments = (search.now, *self.keeping.address(search.scope), "", search.k, "newest")
+        arguments = (search.now, *self.keeping.address(search.scope), "", search.k, "newest", "")
         ((_, found),) = yield from ask(call("page", search.scope.scopes, arguments))
-        notes = [fields for fields in map(pairs, found) if is_of(fields, search.scope)]
+        notes = [fields for fields in (pairs(each) for _, each in found) if is_of(fields, search.scope)]
         return [
             RecalledMemory(tier=self.name, score=ranking.position(place, len(notes)), **values(fields))
             for place, fields in enumerate(notes)

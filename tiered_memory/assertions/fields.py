@@ -11,7 +11,7 @@ from tiered_memory.clock import from_micros
 from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.engine.reply import Fields
 from tiered_memory.errors import CorruptRecord
-from tiered_memory.items import MemoryItem, MemoryRecord, Status
+from tiered_memory.items import Assertion, MemoryItem, MemoryRecord, Status
 
 RECALLED = (
     "id", "scope", "text", "metadata", "at", "created_at", "updated_at", "expires_at", "uses", "confidence",
@@ -20,7 +20,7 @@ RECALLED = (
 """The fields that a hit is made from."""
 
 
-def own_fields(item: MemoryItem, scope: str | None, *, cut: bool) -> dict[str, str | float]:
+def own_fields(item: MemoryItem, scope: str | None, *, cut: bool, reason: str | None) -> dict[str, str | float]:
     """What an item itself says, without its text, its metadata and what the store keeps count of."""
     fields: dict[str, str | float] = {
         "id": item.key,
@@ -33,6 +33,8 @@ def own_fields(item: MemoryItem, scope: str | None, *, cut: bool) -> dict[str, s
         fields["source"] = item.source
     if cut:
         fields["cut"] = 1
+    if reason is not None:
+        fields["reason"] = reason
     return fields
 
 
@@ -75,9 +77,46 @@ def values(fields: Fields) -> _Values:
         raise CorruptRecord(f"a memory in the store isn't as we wrote it ({type(error).__name__})") from None
 
 
-def record(fields: Fields, tier: str, status: Status = "active") -> MemoryRecord:
-    """A memory of `tier` from its fields."""
-    return MemoryRecord(tier=tier, status=status, **values(fields))
+def note(fields: Fields, tier: str) -> MemoryRecord:
+    """A note of `tier` from its fields."""
+    return MemoryRecord(tier=tier, **values(fields))
+
+
+def assertion(fields: Fields, tier: str, number: bytes) -> Assertion:
+    """A record of `tier` from its number and fields."""
+    return Assertion(tier=tier, status=status_of(fields), number=int(number), **values(fields), **_life(fields))
+
+
+def status_of(fields: Fields) -> Status:
+    """A record's status: the one whose field holds its token."""
+    for status in ("active", "candidate", "superseded"):
+        if fields.get(status.encode()):
+            return status
+    raise CorruptRecord("a memory in the store has no status")
+
+
+def _life(fields: Fields) -> dict[str, Any]:
+    try:
+        return {
+            "recorded_at": from_micros(int(fields[b"recorded_at"])),
+            "active_from": _moment(fields.get(b"active_from")),
+            "superseded_at": _moment(fields.get(b"superseded_at")),
+            "supersedes": _number(fields.get(b"supersedes")),
+            "superseded_by": _number(fields.get(b"superseded_by")),
+            "surfaced": _number(fields.get(b"surfaced")) or 0,
+            "surfaced_at": _moment(fields.get(b"surfaced_at")),
+            "reason": _optional(fields.get(b"reason")),
+        }
+    except (KeyError, ValueError, OverflowError, TypeError) as error:
+        raise CorruptRecord(f"a memory in the store isn't as we wrote it ({type(error).__name__})") from None
+
+
+def _number(value: bytes | None) -> int | None:
+    return int(value) if value else None
+
+
+def _moment(value: bytes | None) -> datetime | None:
+    return from_micros(int(value)) if value else None
 
 
 def is_of(fields: Fields, scope: ScopeKeys) -> bool:

@@ -8,6 +8,9 @@ from tiered_memory.engine.keys import ScopeKeys
 
 UNBOUNDED = 2**53
 
+RETENTION_HALF_LIFE = 30 * 24 * 3600 * 10**6
+"""The half-life of retention: thirty days, in microseconds."""
+
 
 @frozen(kw_only=True)
 class Keeping:
@@ -18,7 +21,8 @@ class Keeping:
         notes: Notes are volatile, listed, and overwritten; records are indexed, searched, and superseded.
         refreshes: Whether remembering the same text again moves its time to now.
         carries: Whether a new text at an id takes over how often the old one was remembered.
-        most: How many notes a scope keeps.
+        most: How many memories a scope keeps: of notes the newest, of records those with the highest retention.
+        half_life: Microseconds without use after which a record's retention has halved.
         idle: After how many milliseconds without a new note a scope's notes are dropped; 0: never.
     """
 
@@ -28,6 +32,7 @@ class Keeping:
     carries: bool = False
     most: int = UNBOUNDED
     idle: int = 0
+    half_life: int = RETENTION_HALF_LIFE
 
     def address(self, scope: ScopeKeys) -> tuple[str, str, str]:
         """What scripts need to find the tier of a scope."""

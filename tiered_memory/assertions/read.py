@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
 from tiered_memory import clock
-from tiered_memory.assertions.fields import record, is_of
+from tiered_memory.assertions.fields import assertion, is_of, note
 from tiered_memory.assertions.keeping import Keeping
-from tiered_memory.engine.keys import Keyspace
-from tiered_memory.engine.reply import pairs, text
+from tiered_memory.engine.keys import Keyspace, ScopeKeys
+from tiered_memory.engine.reply import Fields, pairs, text
 from tiered_memory.engine.scripts import call
-from tiered_memory.items import MemoryRecord, Page
+from tiered_memory.items import Assertion, MemoryRecord, Page
 from tiered_memory.plan import Plan, ask
 from tiered_memory.scope import digest
 
@@ -34,19 +34,38 @@ def read(keyspace: Keyspace, keeping: Keeping, scope: str | None, id: str) -> Pl
     value, fields = reply[0], pairs(reply[1])
     if not is_of(fields, keys):
         return None
-    version = value if keeping.notes else value.split(b",")[0] + b":" + fields.get(b"revision", b"")
-    return Standing(record(fields, keeping.name), version)
+    number = value.split(b",")[0]
+    version = value if keeping.notes else number + b":" + fields.get(b"revision", b"")
+    return Standing(_memory(keeping, fields, number), version)
 
 
 def page(
-    keyspace: Keyspace, keeping: Keeping, scope: str | None, limit: int, cursor: str | None
+    keyspace: Keyspace, keeping: Keeping, scope: str | None, limit: int, cursor: str | None, *, history: bool = False
 ) -> Plan[Page[MemoryRecord]]:
-    """Up to `limit` active memories, in the order in which their ids were first remembered."""
+    """What stands at up to `limit` ids, in the order in which they were first remembered; with what it superseded."""
     keys = keyspace.of(scope)
-    arguments = (_now(), *keeping.address(keys), cursor or "", limit, "oldest")
+    arguments = (_now(), *keeping.address(keys), cursor or "", limit, "oldest", "history" if history else "")
     ((following, found),) = yield from ask(call("page", keys.scopes, arguments))
-    memories = [record(fields, keeping.name) for fields in map(pairs, found) if is_of(fields, keys)]
-    return Page(memories, text(following) or None)
+    rows = [(number, pairs(fields)) for number, fields in found]
+    return Page([_memory(keeping, fields, number) for number, fields in rows if is_of(fields, keys)], text(following) or None)
+
+
+def _memory(keeping: Keeping, fields: Fields, number: bytes) -> MemoryRecord:
+    return note(fields, keeping.name) if keeping.notes else assertion(fields, keeping.name, number)
+
+
+def history(keyspace: Keyspace, keeping: Keeping, scope: str | None, id: str) -> Plan[list[Assertion]]:
+    """All that was and is claimed at an id: what stands and stood there, then what waits, each newest first."""
+    keys = keyspace.of(scope)
+    (found,) = yield from ask(call("history", keys.scopes, (_now(), *keeping.address(keys), digest(id))))
+    return assertions(keeping, keys, ((number, pairs(fields)) for number, fields in found))
+
+
+def assertions(
+    keeping: Keeping, scope: ScopeKeys, found: Iterable[tuple[bytes, Fields]]
+) -> list[Assertion]:
+    """The assertions among records that were found by number, of exactly `scope`."""
+    return [assertion(fields, keeping.name, number) for number, fields in found if is_of(fields, scope)]
 
 
 def count(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None) -> Plan[int]:

@@ -31,6 +31,7 @@ class Entry:
         embedding: Its vector, or None.
         mode: Whether it is remembered, or updates what stands there.
         expected: For an update, what must stand there.
+        reason: Why the gate sends it to review, or None.
         lifts_expiry: For an update, whether it is to be kept until it is forgotten.
     """
 
@@ -40,6 +41,7 @@ class Entry:
     mode: Literal["remember", "update"] = "remember"
     expected: bytes = b""
     lifts_expiry: bool = False
+    reason: str | None = None
 
 
 def write(keyspace: Keyspace, scope: str | None, entries: Sequence[Entry], now: int) -> Plan[list[Remembered]]:
@@ -48,7 +50,7 @@ def write(keyspace: Keyspace, scope: str | None, entries: Sequence[Entry], now: 
     places = {keeping: place for place, keeping in enumerate(dict.fromkeys(entry.keeping for entry in entries), 1)}
     arguments: list[Argument] = [now, keys.member, len(places)]
     for keeping in places:
-        arguments += [*keeping.address(keys), keeping.most, keeping.idle, keeping.rules]
+        arguments += [*keeping.address(keys), keeping.most, keeping.idle, keeping.half_life, keeping.rules]
     for entry in entries:
         arguments += _item(entry, places[entry.keeping], keys, keyspace.vector, now)
     (outcomes,) = yield from ask(call("remember", keys.scopes, arguments), repeatable=_repeatable(entries))
@@ -62,18 +64,19 @@ def _repeatable(entries: Sequence[Entry]) -> bool:
 
 def _item(entry: Entry, place: int, keys: ScopeKeys, vector: str, now: int) -> list[Argument]:
     item, embedding = entry.item, entry.embedding
-    fields: dict[str, Argument] = dict(own_fields(item, keys.scope, cut=bool(embedding and embedding.cut)))
+    fields: dict[str, Argument] = dict(own_fields(item, keys.scope, cut=bool(embedding and embedding.cut), reason=entry.reason))
     if embedding:
         fields[vector] = embedding.vector
     return [
         place,
         digest(item.key),
-        "update" if entry.mode == "update" else item.status,
+        "update" if entry.mode == "update" else "candidate" if entry.reason else item.status,
         entry.expected,
         item.text,
         "" if item.metadata is None else encode_metadata(item.metadata),
         "" if item.at is None else to_micros(item.at),
         *_expiry(item.ttl, entry.lifts_expiry, now),
+        item.importance,
         len(fields),
         *(argument for pair in fields.items() for argument in pair),
     ]
@@ -90,4 +93,4 @@ def _expiry(ttl: timedelta | None, lifts: bool, now: int) -> tuple[Argument, Arg
 
 def _remembered(entry: Entry, scope: str | None, outcome: Outcome | str) -> Remembered:
     cut = bool(entry.embedding and entry.embedding.cut)
-    return Remembered(entry.item.key, entry.keeping.name, scope, outcome, cut)  # type: ignore[arg-type]
+    return Remembered(entry.item.key, entry.keeping.name, scope, outcome, cut, entry.reason)  # type: ignore[arg-type]

@@ -63,9 +63,8 @@ def _checked(embedder: Embedder, vectors: Any, texts: Sequence[str], fitted: Seq
     squares = np.einsum("ij,ij->i", array, array).tolist()
     for place, square in enumerate(squares):
         if not 0 < square < math.inf:
-            raise EmbeddingError(
-                f"embedder {embedder.id!r} answered with a vector that is zero or not finite for text {place}; "
-                f"cosine needs a direction"
-            )
+            error = EmbeddingError(f"embedder {embedder.id!r} answered with a vector that is zero or not finite")
+            error.place = place
+            raise error
     rows = zip(array, texts, fitted, strict=True)
     return [Embedding(row.tobytes(), part is not text and part != text) for row, text, part in rows]

@@ -22,7 +22,7 @@ _PAUSE = 0.1
 
 _TAGS = (*STATUSES, "under")
 _SORTED = ("at", "uses")
-_NUMBERS = ("confidence", "importance", "recorded_at", "superseded_at")
+_NUMBERS = ("confidence", "importance", "active_from", "superseded_at")
 
 
 def open_namespace(namespace: str, partitions: int, embedder: str, dimensions: int) -> Plan[Keyspace]:

@@ -17,17 +17,17 @@ def pairs(reply: Any) -> dict[Any, Any]:
     return dict(zip(reply[::2], reply[1::2], strict=True))
 
 
-def rows(reply: Any) -> list[Fields]:
-    """The fields of each row of a search, empty for a row that expired meanwhile.
+def rows(reply: Any) -> list[tuple[bytes, Fields]]:
+    """The key and the fields of each row of a search, without fields for a row that expired meanwhile.
 
     Raises `StoreUnavailable` when the server says that the answer isn't whole.
     """
     if isinstance(reply, Mapping):
         warnings = reply.get(b"warning")
         if warnings:
-            raise StoreUnavailable(f"the search was not finished: {_text(warnings[0])}; try again")
-        return [row.get(b"extra_attributes") or {} for row in reply[b"results"]]
-    return [pairs(row) if row else {} for row in reply[2::2]]
+            raise StoreUnavailable(f"the search was not finished: {strings(warnings[0])}; try again")
+        return [(row[b"id"], row.get(b"extra_attributes") or {}) for row in reply[b"results"]]
+    return [(key, pairs(row) if row else {}) for key, row in zip(reply[1::2], reply[2::2], strict=True)]
 
 
 def text(value: Any) -> str:
@@ -36,10 +36,6 @@ def text(value: Any) -> str:
         return value if isinstance(value, str) else value.decode()
     except (AttributeError, UnicodeDecodeError):
         raise CorruptRecord(f"expected text in the store, found {type(value).__name__}") from None
-
-
-def _text(value: Any) -> str:
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def strings(reply: Any) -> Any:

@@ -9,6 +9,9 @@ from importlib.resources import files
 
 from tiered_memory.plan import Command
 
+_ALSO = {"remember": ("records",), "promote": ("records",), "surface": ("records",)}
+"""What a script shares with others, beside `common`."""
+
 _sources: dict[str, str] = {}
 
 
@@ -16,9 +19,9 @@ _sources: dict[str, str] = {}
 def _script(name: str) -> str:
     """The digest of a script, by which the server knows it once it has seen it."""
     folder = files(__name__)
-    common, own = (folder.joinpath(f"{each}.lua").read_text() for each in ("common", name))
+    *shared, own = (folder.joinpath(f"{part}.lua").read_text() for part in ("common", *_ALSO.get(name, ()), name))
     shebang, _, rest = own.partition("\n") if own.startswith("#!") else ("#!lua", "", own)
-    source = f"{shebang}\n{common}{rest}"
+    source = "\n".join([shebang, *shared, rest])
     sha = sha1(source.encode(), usedforsecurity=False).hexdigest()
     _sources[sha] = source
     return sha

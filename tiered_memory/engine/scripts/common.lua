@@ -6,17 +6,19 @@ local function key(kind, token) return prefix .. kind .. ':' .. token end
 
 local function record_key(number) return prefix .. 'record:' .. number end
 
+local kinds = {
+  slots = 'hash', order = 'zset', expiry = 'zset', retention = 'zset', waiting = 'zset', claims = 'hash',
+  surfaced = 'hash', surfaced_at = 'hash', tally = 'hash',
+}
+
 -- A scope's tier: its token, its name, and whether it keeps 'notes' or 'records'.
 local function tier_of(token, name, kind)
-  return {
-    token = token, name = name, notes = kind == 'notes', slots = key('slots', token), order = key('order', token),
-    expiry = key('expiry', token), waiting = key('waiting', token), claims = key('claims', token),
-  }
+  local tier = { token = token, name = name, notes = kind == 'notes' }
+  for each in pairs(kinds) do tier[each] = key(each, token) end
+  return tier
 end
 
 local function read_tier(at) return tier_of(ARGV[at], ARGV[at + 1], ARGV[at + 2]) end
-
-local kinds = { slots = 'hash', order = 'zset', expiry = 'zset', waiting = 'zset', claims = 'hash' }
 
 -- Looks at every key that a script may write, before it writes any: nothing is left half done.
 local function wrong_type(tier)
@@ -39,7 +41,9 @@ local function wrong_shared_type()
 end
 
 local function tally(tier, status, change)
-  if change ~= 0 then redis.call('HINCRBY', counts, tier.name .. ':' .. status, change) end
+  if change == 0 then return end
+  redis.call('HINCRBY', counts, tier.name .. ':' .. status, change)
+  if redis.call('HINCRBY', tier.tally, status, change) == 0 then redis.call('HDEL', tier.tally, status) end
 end
 
 local function flat(map)
@@ -75,6 +79,16 @@ local function announce_due(tier)
   if first[2] then redis.call('ZADD', due, first[2], member) else redis.call('ZREM', due, member) end
 end
 
+-- Takes off the marks of having been surfaced; answers how often and when last.
+local function unmark(tier, digest)
+  local count, moment = redis.call('HGET', tier.surfaced, digest), redis.call('HGET', tier.surfaced_at, digest)
+  if not count then return nil end
+  redis.call('HDEL', tier.surfaced, digest)
+  redis.call('HDEL', tier.surfaced_at, digest)
+  tally(tier, 'surfaced', -1)
+  return count, moment
+end
+
 -- Forgets what waits for review at an id; answers how many that were.
 local function drop_claims(tier, digest)
   local numbers = redis.call('HGET', tier.claims, digest)
@@ -82,7 +96,7 @@ local function drop_claims(tier, digest)
   local dropped = 0
   each_number(numbers, function(number)
     redis.call('UNLINK', record_key(number))
-    dropped = dropped + redis.call('ZREM', tier.waiting, number)
+    dropped = dropped + redis.call('ZREM', tier.waiting, number .. ':' .. digest)
   end)
   redis.call('HDEL', tier.claims, digest)
   tally(tier, 'candidate', -dropped)
@@ -104,13 +118,16 @@ local function drop_active(tier, digest)
   redis.call('HDEL', tier.slots, digest)
   redis.call('ZREM', tier.order, digest)
   redis.call('ZREM', tier.expiry, digest)
+  redis.call('ZREM', tier.retention, digest)
+  unmark(tier, digest)
   tally(tier, 'active', -1)
   return 1
 end
 
 local function drop_notes(tier)
   tally(tier, 'active', -redis.call('HLEN', tier.slots))
-  redis.call('DEL', tier.slots, tier.order, tier.expiry)
+  tally(tier, 'surfaced', -redis.call('HLEN', tier.surfaced))
+  redis.call('DEL', tier.slots, tier.order, tier.expiry, tier.retention, tier.surfaced, tier.surfaced_at)
 end
 
 -- Forgets up to `most` of what has expired. The empty digest stands for all notes of an idle scope.
@@ -118,6 +135,7 @@ local function sweep(tier, now, most)
   local gone = redis.call('ZRANGE', tier.expiry, '-inf', string.format('%.0f', now), 'BYSCORE', 'LIMIT', 0, most)
   for _, digest in ipairs(gone) do
     if digest == '' then drop_notes(tier) else drop_active(tier, digest) end
+    redis.call('ZREM', tier.expiry, digest)
   end
   announce_due(tier)
 end
@@ -134,8 +152,44 @@ end
 
 local function all_idle(tier, now) return tier.notes and expired(tier, '', now) end
 
--- A note is packed as a flat map of fields; a record is a hash of the same fields.
-local function fields_of(tier, value)
+-- A note is packed as a flat map of fields; a record is a hash of the same fields, here with the marks of having been
+-- surfaced, which are kept apart since a record that changes is indexed anew.
+local function fields_of(tier, value, digest)
   if tier.notes then return flat(cmsgpack.unpack(value)) end
-  return redis.call('HGETALL', record_key(first_number(value)))
+  local fields = redis.call('HGETALL', record_key(first_number(value)))
+  local surfaced = #fields > 0 and redis.call('HGET', tier.surfaced, digest)
+  if surfaced then
+    for _, each in ipairs({ 'surfaced', surfaced, 'surfaced_at', redis.call('HGET', tier.surfaced_at, digest) }) do
+      fields[#fields + 1] = each
+    end
+  end
+  return fields
+end
+
+-- Takes out of the review queue what expired while it waited at an id.
+local function drop_lapsed_claims(tier, digest, now)
+  local claims = redis.call('HGET', tier.claims, digest)
+  if not claims then return end
+  local kept = {}
+  each_number(claims, function(number)
+    local text, expires = unpack(redis.call('HMGET', record_key(number), 'text', 'expires_at'))
+    if text and (not expires or expires == '0' or tonumber(expires) > now) then
+      kept[#kept + 1] = number
+    else
+      redis.call('UNLINK', record_key(number))
+      redis.call('ZREM', tier.waiting, number .. ':' .. digest)
+      tally(tier, 'candidate', -1)
+    end
+  end)
+  if #kept == 0 then
+    redis.call('HDEL', tier.claims, digest)
+  else
+    redis.call('HSET', tier.claims, digest, table.concat(kept, ','))
+  end
+end
+
+-- What a review answers: its outcome, then the number and the fields of what waited and of what stood there.
+local function review(outcome, newer, older)
+  local function fields(number) return number ~= '' and redis.call('HGETALL', record_key(number)) or {} end
+  return { outcome, newer, fields(newer), older, fields(older) }
 end

@@ -1,7 +1,7 @@
 -- Remembers a batch in one scope, wholly or not at all: ARGV is now, the scope as a member, the number of tiers, then
---   for each tier: token, name, 'notes' or 'records', most notes, idle ms, rules
+--   for each tier: token, name, 'notes' or 'records', most memories, idle ms, half-life in µs, rules
 --   for each item: place of its tier, digest, mode, what is expected, text, metadata, at, expires at, ttl ms,
---                  number of fields, then their names and values.
+--                  importance, number of fields, then their names and values.
 -- An absent value is the empty text; expires at '0' lifts an expiry. Rules: 'r' refreshes the time of the same text,
 -- 'c' carries uses over to a new text. Modes: 'active', 'candidate', and 'update', which is done only while what the
 -- client expects stands there. Answers for each item what happened.
@@ -9,11 +9,11 @@ local now = tonumber(ARGV[1])
 local tiers, at = {}, 4
 for place = 1, tonumber(ARGV[3]) do
   local tier = read_tier(at)
-  tier.most, tier.idle = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
-  tier.refreshes = string.find(ARGV[at + 5], 'r', 1, true) ~= nil
-  tier.carries = string.find(ARGV[at + 5], 'c', 1, true) ~= nil
+  tier.most, tier.idle, tier.half_life = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
+  tier.refreshes = string.find(ARGV[at + 6], 'r', 1, true) ~= nil
+  tier.carries = string.find(ARGV[at + 6], 'c', 1, true) ~= nil
   tiers[place] = tier
-  at = at + 6
+  at = at + 7
 end
 
 local items = {}
@@ -21,12 +21,12 @@ while at <= #ARGV do
   local item = {
     tier = tiers[tonumber(ARGV[at])], digest = ARGV[at + 1], mode = ARGV[at + 2], expected = ARGV[at + 3],
     text = ARGV[at + 4], metadata = ARGV[at + 5], at = ARGV[at + 6], expires = ARGV[at + 7],
-    ttl = tonumber(ARGV[at + 8]), fields = {},
+    ttl = tonumber(ARGV[at + 8]), importance = ARGV[at + 9], fields = {},
   }
-  local count = tonumber(ARGV[at + 9])
-  for offset = at + 10, at + 9 + 2 * count do item.fields[#item.fields + 1] = ARGV[offset] end
+  local count = tonumber(ARGV[at + 10])
+  for offset = at + 11, at + 10 + 2 * count do item.fields[#item.fields + 1] = ARGV[offset] end
   items[#items + 1] = item
-  at = at + 10 + 2 * count
+  at = at + 11 + 2 * count
 end
 
 local function corrupt(item)
@@ -62,99 +62,79 @@ local function refusal()
 end
 
 local function create(item, fields)
-  local number = redis.call('INCR', sequence)
-  redis.call('HSET', record_key(number), 'text', item.text, 'recorded_at', ARGV[1], 'updated_at', ARGV[1],
-    'revision', '1', unpack(fields))
-  return tostring(number)
+  local number = tostring(redis.call('INCR', sequence))
+  redis.call('HSET', record_key(number), 'text', item.text, 'slot', item.digest, 'recorded_at', ARGV[1],
+    'updated_at', ARGV[1], 'revision', '1', unpack(joined(fields, item.fields)))
+  return number
 end
 
-local function joined(...)
-  local list = {}
-  for _, part in ipairs({ ... }) do
-    for _, value in ipairs(part) do list[#list + 1] = value end
-  end
-  return list
-end
-
--- An id's expiry is one for all that stands there: the active record and its history go together.
-local function set_expiry(item)
-  local tier, lifted = item.tier, item.expires == '0'
-  each_number(redis.call('HGET', tier.slots, item.digest), function(number)
-    redis.call('HSET', record_key(number), 'expires_at', item.expires)
-    if lifted then redis.call('PERSIST', record_key(number)) else redis.call('PEXPIRE', record_key(number), item.ttl) end
-  end)
-  if lifted then redis.call('ZREM', tier.expiry, item.digest) else redis.call('ZADD', tier.expiry, item.expires, item.digest) end
-  announce_due(tier)
-end
-
-local function keep_expiry(item, number)
-  local moment = expiry_of(item.tier, item.digest)
-  if not moment then return end
-  redis.call('HSET', record_key(number), 'expires_at', string.format('%.0f', moment))
-  redis.call('PEXPIRE', record_key(number), math.max(1, math.ceil((moment - now) / 1000)))
-end
+local function given(value, otherwise) return value ~= '' and value or otherwise end
 
 local function record_new(item)
-  local metadata = item.metadata ~= '' and item.metadata or '{}'
-  local number = create(item, joined({ 'active', item.tier.token, 'metadata', metadata, 'created_at', ARGV[1],
-    'at', item.at ~= '' and item.at or ARGV[1], 'uses', '1' }, item.fields))
-  redis.call('HSET', item.tier.slots, item.digest, number)
-  redis.call('ZADD', item.tier.order, number, item.digest)
-  tally(item.tier, 'active', 1)
-  if item.expires ~= '' and item.expires ~= '0' then set_expiry(item) end
+  local tier = item.tier
+  local number = create(item, { 'active', tier.token, 'active_from', ARGV[1], 'created_at', ARGV[1], 'uses', '1',
+    'metadata', given(item.metadata, '{}'), 'at', given(item.at, ARGV[1]) })
+  put_first(tier, item.digest, number)
+  retain(tier, item.digest, item.importance, 1, ARGV[1])
+  if item.expires ~= '' and item.expires ~= '0' then set_expiry(tier, item.digest, item.expires, item.ttl) end
   return 'recorded'
 end
 
-local function reaffirm(item, number, uses)
-  redis.call('HINCRBY', record_key(number), 'revision', 1)
-  local changed = { 'updated_at', ARGV[1] }
-  if item.mode == 'update' then
-    changed = joined(changed, item.fields)
-    if item.at ~= '' then changed = joined(changed, { 'at', item.at }) end
-  else
-    changed = joined(changed, { 'uses', uses + 1 })
-    if item.tier.refreshes then changed = joined(changed, { 'at', item.at ~= '' and item.at or ARGV[1] }) end
+local function reaffirm(item, number, old)
+  local tier, update = item.tier, item.mode == 'update'
+  local uses = update and old.uses or old.uses + 1
+  local changed = { 'updated_at', ARGV[1], 'revision', old.revision + 1, 'uses', uses }
+  if update then
+    changed = joined(changed, item.fields, { 'at', given(item.at, old.at) })
+  elseif tier.refreshes then
+    changed = joined(changed, { 'at', given(item.at, ARGV[1]) })
   end
   if item.metadata ~= '' then changed = joined(changed, { 'metadata', item.metadata }) end
   redis.call('HSET', record_key(number), unpack(changed))
-  if item.expires ~= '' then set_expiry(item) end
-  return item.mode == 'update' and 'updated' or 'reaffirmed'
+  retain(tier, item.digest, update and item.importance or old.importance, uses, ARGV[1])
+  if item.expires ~= '' then set_expiry(tier, item.digest, item.expires, item.ttl) end
+  return update and 'updated' or 'reaffirmed'
 end
 
-local function supersede(item, number, uses, created, metadata, at)
-  local carried = item.mode == 'update' and uses or item.tier.carries and uses + 1 or 1
-  local moment = item.at ~= '' and item.at or item.mode == 'update' and at or ARGV[1]
-  local newer = create(item, joined({ 'active', item.tier.token, 'created_at', created, 'supersedes', number,
-    'metadata', item.metadata ~= '' and item.metadata or metadata, 'at', moment, 'uses', carried }, item.fields))
-  redis.call('HSET', record_key(number), 'active', '', 'superseded', item.tier.token, 'superseded_at', ARGV[1],
-    'superseded_by', newer)
-  redis.call('HSET', item.tier.slots, item.digest, newer .. ',' .. redis.call('HGET', item.tier.slots, item.digest))
-  tally(item.tier, 'superseded', 1)
-  if item.expires ~= '' then set_expiry(item) else keep_expiry(item, newer) end
+local function supersede(item, number, old)
+  local tier, update = item.tier, item.mode == 'update'
+  local uses = update and old.uses or tier.carries and old.uses + 1 or 1
+  local newer = create(item, { 'active', tier.token, 'active_from', ARGV[1], 'created_at', old.created_at,
+    'supersedes', number, 'metadata', given(item.metadata, old.metadata), 'uses', uses,
+    'at', given(item.at, update and old.at or ARGV[1]) })
+  put_in_place(tier, item.digest, number, newer, ARGV[1])
+  retain(tier, item.digest, item.importance, uses, ARGV[1])
+  if item.expires ~= '' then
+    set_expiry(tier, item.digest, item.expires, item.ttl)
+  else
+    keep_expiry(tier, item.digest, newer, now)
+  end
   return 'superseded'
 end
 
 local function queue(item)
-  local numbers = redis.call('HGET', item.tier.claims, item.digest) or ''
+  local tier = item.tier
+  local numbers = redis.call('HGET', tier.claims, item.digest) or ''
   for number in string.gmatch(numbers, '%d+') do
     if redis.call('HGET', record_key(number), 'text') == item.text then
-      redis.call('HINCRBY', record_key(number), 'uses', 1)
-      redis.call('HSET', record_key(number), 'updated_at', ARGV[1])
+      local uses = redis.call('HGET', record_key(number), 'uses')
+      redis.call('HSET', record_key(number), 'uses', uses + 1, 'updated_at', ARGV[1])
       return 'already_queued'
     end
   end
-  local metadata = item.metadata ~= '' and item.metadata or '{}'
-  local number = create(item, joined({ 'candidate', item.tier.token, 'metadata', metadata, 'created_at', ARGV[1],
-    'at', item.at ~= '' and item.at or ARGV[1], 'uses', '1' }, item.fields))
+  local number = create(item, { 'candidate', tier.token, 'created_at', ARGV[1], 'uses', '1',
+    'metadata', given(item.metadata, '{}'), 'at', given(item.at, ARGV[1]) })
   if item.expires ~= '' and item.expires ~= '0' then
     redis.call('HSET', record_key(number), 'expires_at', item.expires)
     redis.call('PEXPIRE', record_key(number), item.ttl)
   end
-  redis.call('ZADD', item.tier.waiting, number, number)
-  redis.call('HSET', item.tier.claims, item.digest, numbers == '' and number or numbers .. ',' .. number)
-  tally(item.tier, 'candidate', 1)
+  redis.call('ZADD', tier.waiting, number, number .. ':' .. item.digest)
+  redis.call('HSET', tier.claims, item.digest, numbers == '' and number or number .. ',' .. numbers)
+  tally(tier, 'candidate', 1)
   return 'queued'
 end
+
+local wanted = { 'text', 'uses', 'created_at', 'metadata', 'at', 'importance', 'revision' }
 
 local function remember_record(item)
   local tier = item.tier
@@ -162,19 +142,28 @@ local function remember_record(item)
   if item.mode == 'candidate' then return queue(item) end
   local value = redis.call('HGET', tier.slots, item.digest)
   if not value then return record_new(item) end
-  local number = first_number(value)
-  local old = redis.call('HMGET', record_key(number), 'text', 'uses', 'created_at', 'metadata', 'at')
-  if not old[1] then
+  local number, old = first_number(value), {}
+  for place, found in ipairs(redis.call('HMGET', record_key(first_number(value)), unpack(wanted))) do
+    old[wanted[place]] = found
+  end
+  if not old.text then
     drop_active(tier, item.digest)
     return record_new(item)
   end
-  if old[1] == item.text then return reaffirm(item, number, tonumber(old[2])) end
-  return supersede(item, number, tonumber(old[2]), old[3], old[4], old[5])
+  if old.text == item.text then return reaffirm(item, number, old) end
+  return supersede(item, number, old)
 end
 
-local function evict_first(tier)
-  while redis.call('HLEN', tier.slots) > tier.most do
-    drop_active(tier, redis.call('ZRANGE', tier.order, 0, 0)[1])
+-- Evicts what is over the tier's bound: of notes the first one in, of records the least retained that is not new.
+local function evict(tier, new)
+  local ranking = tier.notes and tier.order or tier.retention
+  local over = redis.call('HLEN', tier.slots) - tier.most
+  if over <= 0 then return end
+  local lowest = redis.call('ZRANGE', ranking, 0, over + #items - 1)
+  for _, old_ones in ipairs({ true, false }) do
+    for _, digest in ipairs(lowest) do
+      if over > 0 and (tier.notes or old_ones ~= (new[digest] == true)) then over = over - drop_active(tier, digest) end
+    end
   end
 end
 
@@ -230,7 +219,6 @@ local function remember_note(item)
   end
   if item.mode ~= 'update' or item.at ~= '' then note.at = item.at ~= '' and item.at or ARGV[1] end
   write_note(item, note)
-  evict_first(tier)
   keep_awake(tier)
   return outcome
 end
@@ -238,9 +226,15 @@ end
 local refused = refusal()
 if refused then return refused end
 sweep_due(now, 2)
+for _, tier in ipairs(tiers) do
+  if redis.call('ZCOUNT', tier.expiry, '-inf', ARGV[1]) > 0 then sweep(tier, now, 100) end
+end
 redis.call('ZADD', KEYS[1], 0, ARGV[2])
-local outcomes = {}
+local outcomes, new = {}, {}
 for place, item in ipairs(items) do
   outcomes[place] = item.tier.notes and remember_note(item) or remember_record(item)
+  new[item.digest] = true
+  if item.tier.notes then evict(item.tier, new) end
 end
+for _, tier in ipairs(tiers) do evict(tier, new) end
 return outcomes

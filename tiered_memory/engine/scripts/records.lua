@@ -1,0 +1,51 @@
+-- How records are made, kept and superseded.
+local function joined(...)
+  local list = {}
+  for _, part in ipairs({ ... }) do
+    for _, value in ipairs(part) do list[#list + 1] = value end
+  end
+  return list
+end
+
+-- How well a memory is worth keeping, as a number that puts memories in the same order at any time: the logarithm of
+-- (importance + uses / (uses + 1)) halves with every half-life since it was last used.
+local function retain(tier, digest, importance, uses, moment)
+  local strength = tonumber(importance) + tonumber(uses) / (tonumber(uses) + 1)
+  local score = math.log(strength) / math.log(2) + tonumber(moment) / tier.half_life
+  redis.call('ZADD', tier.retention, string.format('%.17g', score), digest)
+end
+
+-- An id's expiry is one for all that stands there: the active record and its history go together.
+local function set_expiry(tier, digest, moment, ttl)
+  local lifted = moment == '0'
+  each_number(redis.call('HGET', tier.slots, digest), function(number)
+    redis.call('HSET', record_key(number), 'expires_at', moment)
+    if lifted then redis.call('PERSIST', record_key(number)) else redis.call('PEXPIRE', record_key(number), ttl) end
+  end)
+  if lifted then redis.call('ZREM', tier.expiry, digest) else redis.call('ZADD', tier.expiry, moment, digest) end
+  announce_due(tier)
+end
+
+local function keep_expiry(tier, digest, number, now)
+  local moment = expiry_of(tier, digest)
+  if not moment then return end
+  redis.call('HSET', record_key(number), 'expires_at', string.format('%.0f', moment))
+  redis.call('PEXPIRE', record_key(number), math.max(1, math.ceil((moment - now) / 1000)))
+end
+
+-- Puts record `newer` in the place of `older`, which stays as history with the marks that it got.
+local function put_in_place(tier, digest, older, newer, moment)
+  local surfaced, surfaced_at = unmark(tier, digest)
+  local marks = surfaced and { 'surfaced', surfaced, 'surfaced_at', surfaced_at } or {}
+  redis.call('HSET', record_key(older), 'active', '', 'superseded', tier.token, 'superseded_at', moment,
+    'superseded_by', newer, unpack(marks))
+  redis.call('HSET', tier.slots, digest, newer .. ',' .. redis.call('HGET', tier.slots, digest))
+  tally(tier, 'superseded', 1)
+end
+
+-- Puts record `number` where nothing stands.
+local function put_first(tier, digest, number)
+  redis.call('HSET', tier.slots, digest, number)
+  redis.call('ZADD', tier.order, number, digest)
+  tally(tier, 'active', 1)
+end

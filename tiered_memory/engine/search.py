@@ -1,0 +1,49 @@
+"""The commands that search a partition's index: the nearest rows of a token, and those that lead by a number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tiered_memory.plan import Command
+
+ACTIVE = "@active:{$token}"
+"""The rows that are believed now, of the scope and tier that the token stands for."""
+
+BELIEVED_EVER = "@active:{$token} | @superseded:{$token}"
+"""Those, and the rows that were believed before."""
+
+AS_OF = (
+    "(@active:{$token} @active_from:[-inf $moment])"
+    " | (@superseded:{$token} @active_from:[-inf $moment] @superseded_at:[($moment +inf])"
+)
+"""The rows that were believed at a moment, in microseconds since 1970."""
+
+Parameters = dict[str, "str | bytes | int"]
+
+
+def nearest(
+    index: str, where: str, parameters: Parameters, vector: tuple[str, bytes], fields: Sequence[str], count: int
+) -> Command:
+    """The `count` rows that are nearest to a vector of a field, each with its cosine `distance` in [0, 2]."""
+    name, value = vector
+    query = f"({where})=>[KNN $count @{name} $vector AS distance]"
+    given = parameters | {"count": count, "vector": value}
+    return _search(index, query, given, ("distance", *fields), ("SORTBY", "distance"), count)
+
+
+def leading(
+    index: str, where: str, parameters: Parameters, by: str, fields: Sequence[str], count: int
+) -> Command:
+    """The `count` rows that have the highest number in field `by`."""
+    return _search(index, where, parameters, fields, ("SORTBY", by, "DESC"), count)
+
+
+def _search(
+    index: str, query: str, parameters: Parameters, fields: Sequence[str], ordering: Sequence[str], count: int
+) -> Command:
+    # without a time limit of its own an answer is whole, or the connection's time-out says that there is none
+    given = [argument for pair in parameters.items() for argument in pair]
+    return (
+        "FT.SEARCH", index, query, "PARAMS", len(given), *given, *ordering, "LIMIT", 0, count,
+        "RETURN", len(fields), *fields, "TIMEOUT", 0, "DIALECT", 2,
+    )  # fmt: skip

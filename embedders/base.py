@@ -17,7 +17,8 @@ class Embedder(Protocol):
     """Turns texts into vectors that cosine compares.
 
     An embedder may also have `async def aembed(texts)`, the same as `embed` without blocking; without it,
-    the async facade runs `embed` in a thread.
+    the async facade runs `embed` in threads, several at a time. `tiered_memory.testing.EmbedderContract`
+    tests an embedder of one's own.
     """
 
     @property
@@ -47,7 +48,8 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One float32 vector for each text, as an array of shape [len(texts), dimensions].
 
-        Texts longer than the model reads are cut as `fit` does. Raises `EmbeddingError` when the model or
-        its provider fails.
+        Any text has a vector that is finite and not zero, the same alone and in a batch; one longer than the
+        model reads is cut as `fit` does. The array is the caller's to change. Raises `EmbeddingError` when the
+        model or its provider fails.
         """
         ...

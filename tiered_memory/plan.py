@@ -41,11 +41,20 @@ class Commands:
 
     Only a `repeatable` batch is sent again after a fault of the network that leaves its fate unknown.
     The first refusal of the server is raised, unless `keep_errors` asks for refusals among the replies.
+    A `hurried` batch doesn't take along what was left for later.
     """
 
     commands: tuple[Command, ...]
     repeatable: bool = True
     keep_errors: bool = False
+    hurried: bool = False
+
+
+@frozen
+class Later:
+    """Asks for commands to be sent along with some later batch; whether they succeed is of no concern."""
+
+    commands: tuple[Command, ...]
 
 
 @frozen
@@ -63,7 +72,7 @@ class Embedding:
     cut: bool = False
 
 
-Step: TypeAlias = "Open | Embed | Commands | Pause"
+Step: TypeAlias = "Open | Embed | Commands | Later | Pause"
 Plan: TypeAlias = "Generator[Step, Any, T]"
 
 
@@ -73,9 +82,13 @@ def opened() -> Plan[Keyspace]:
     return keyspace
 
 
-def ask(*commands: Command, repeatable: bool = True, keep_errors: bool = False) -> Plan[list[Any]]:
+def ask(
+    *commands: Command, repeatable: bool = True, keep_errors: bool = False, hurried: bool = False
+) -> Plan[list[Any]]:
     """The replies of `commands`, sent in one round trip."""
-    replies: list[Any] = yield Commands(commands, repeatable, keep_errors)
+    if not commands:
+        return []
+    replies: list[Any] = yield Commands(commands, repeatable, keep_errors, hurried)
     return replies
 
 
@@ -124,7 +137,9 @@ def _serve(pending: dict[int, Embed | Commands]) -> Plan[dict[int, Any]]:
     if not batches:
         return {}
     merged = tuple(command for step in batches.values() for command in step.commands)
-    replies = iter((yield Commands(merged, all(step.repeatable for step in batches.values()))))
+    repeatable = all(step.repeatable for step in batches.values())
+    hurried = all(step.hurried for step in batches.values())
+    replies = iter((yield Commands(merged, repeatable, hurried=hurried)))
     return {place: [next(replies) for _ in step.commands] for place, step in batches.items()}
 
 

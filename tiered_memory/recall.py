@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from attrs import frozen
+from attrs import field, frozen
+from attrs.converters import optional
 
 from tiered_memory import clock, ranking
+from tiered_memory.assertions.surface import marking
 from tiered_memory.errors import InvalidQuery
 from tiered_memory.items import Hits, is_number
-from tiered_memory.plan import Plan, embed, join, opened
+from tiered_memory.plan import Later, Plan, embed, join, opened
 from tiered_memory.tiers.base import Search, Tier
 
 
@@ -23,6 +26,8 @@ class Request:
         threshold: The least cosine in [-1, 1], or None for the tiers' own.
         tiers: Which tiers to ask.
         scopes: Which exact scopes to ask.
+        as_of: Recall what was believed at this aware time; None: what is believed now.
+        include_superseded: Whether what was believed before may be a hit too.
     """
 
     query: str
@@ -30,6 +35,8 @@ class Request:
     threshold: float | None
     tiers: Sequence[Tier]
     scopes: Sequence[str | None]
+    as_of: datetime | None = field(default=None, converter=optional(lambda moment: clock.utc(moment, "as_of")))
+    include_superseded: bool = False
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.query, str):
@@ -56,11 +63,17 @@ def recall(request: Request, places: dict[str, int], floor: float | None) -> Pla
     if request.query.strip() and any(tier.embeds for tier in request.tiers):
         (embedding,) = yield from embed([request.query])
         vector = embedding.vector
-    now = clock.to_micros(clock.now())
-    searches = [
-        tier.recall(Search(keyspace, keyspace.of(scope), vector, request.k, request.threshold, floor, now))
-        for scope in request.scopes
-        for tier in request.tiers
-    ]
-    found = yield from join(searches)
-    return Hits(ranking.merge(found, request.k, places))
+    now = clock.to_micros(request.as_of or clock.now())
+    past = request.as_of is not None
+
+    def search(scope: str | None) -> Search:
+        keys = keyspace.of(scope)
+        limits = (request.k, request.threshold, floor)
+        return Search(keyspace, keys, vector, *limits, now, past, request.include_superseded)
+
+    found = yield from join([tier.recall(search(scope)) for scope in request.scopes for tier in request.tiers])
+    hits = Hits(ranking.merge(found, request.k, places))
+    if hits and not past:
+        keepings = {tier.name: tier.keeping for tier in request.tiers}
+        yield Later(tuple(marking(keyspace, keepings, hits)))
+    return hits

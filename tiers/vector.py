@@ -95,7 +95,7 @@ class VectorTier(Tier):
         commands = [self._nearest(search, count)]
         if self.weight:
             commands.append(self._leading(search, count))
-        replies = yield from ask(*commands)
+        replies = yield from ask(*commands, hurried=True)
         close, *others = (rows(reply) for reply in replies)
         found = [(key, ranking.similarity(float(row[b"distance"])), row) for key, row in close if row]
         cosine = found[-1][1] if found else 1.0

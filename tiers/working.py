@@ -23,9 +23,11 @@ class WorkingTier(Tier):
         self.keeping = Keeping(name="working", notes=True, most=config.max_items, idle=idle)
 
     def recall(self, search: Search) -> Plan[list[RecalledMemory]]:
-        """The scope's newest notes."""
+        """The scope's newest notes; of another time than the present there are none."""
+        if search.as_of:
+            return []
         arguments = (search.now, *self.keeping.address(search.scope), "", search.k, "newest", "")
-        ((_, found),) = yield from ask(call("page", search.scope.scopes, arguments))
+        ((_, found),) = yield from ask(call("page", search.scope.scopes, arguments), hurried=True)
         notes = [fields for fields in (pairs(each) for _, each in found) if is_of(fields, search.scope)]
         return [
             RecalledMemory(tier=self.name, score=ranking.position(place, len(notes)), **values(fields))

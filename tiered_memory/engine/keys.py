@@ -5,11 +5,16 @@
     {namespace:p}:counts          hash         how many memories, by tier and status
     {namespace:p}:due             sorted set   tiers that hold something which expires, by the time of the first
     {namespace:p}:record:N        hash         one memory of a tier that is searched; the index is over these
-    {namespace:p}:slots:TOKEN     hash         digest of an id → number of its active record (or the note itself)
+    {namespace:p}:slots:TOKEN     hash         digest of an id → numbers of its active record and what that superseded (or a note)
     {namespace:p}:order:TOKEN     sorted set   digests of ids, by when something was first remembered there
     {namespace:p}:expiry:TOKEN    sorted set   digests of ids that expire, by time
-    {namespace:p}:waiting:TOKEN   sorted set   numbers of the records that wait for review
-    {namespace:p}:claims:TOKEN    hash         digest of an id → numbers of the records that wait there
+    {namespace:p}:retention:TOKEN sorted set   digests of ids, by how well they are worth keeping
+    {namespace:p}:surfaced:TOKEN  hash         digest of an id → how often recalls have shown it
+    {namespace:p}:surfaced_at:TOKEN  hash      digest of an id → when one last did
+    {namespace:p}:waiting:TOKEN   sorted set   number:digest of the records that wait for review, by number
+    {namespace:p}:claims:TOKEN    hash         digest of an id → numbers of the records that wait there, newest first
+    {namespace:p}:tally:TOKEN     hash         how many memories, by status
+    {namespace:p}:settled:TOKEN   set          pairs of records that are much alike, and shall be
     {namespace:0}:meta            hash         layout, partitions, embedder, dimensions
 
 TOKEN is the digest of scope and tier. All keys of a partition carry its hash tag, its index's name included, so
@@ -41,6 +46,10 @@ class ScopeKeys:
     def token(self, tier: str) -> str:
         """What marks this scope's rows of `tier`."""
         return _token(self.scope, tier)
+
+    def settled(self, tier: str) -> str:
+        """The key of the pairs of this scope's memories in `tier` that are no conflict."""
+        return f"{self.scopes.removesuffix('scopes')}settled:{self.token(tier)}"
 
     @property
     def member(self) -> str:

@@ -6,7 +6,9 @@ import asyncio
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import redis.asyncio.retry
@@ -22,14 +24,20 @@ from tiered_memory.engine.faults import foreign_errors, ours
 from tiered_memory.engine.index import open_namespace
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.engine.scripts import in_full
-from tiered_memory.errors import StoreError
-from tiered_memory.plan import Command, Commands, Embed, Pause, Plan, Step
+from tiered_memory.errors import StoreError, TieredMemoryError
+from tiered_memory.plan import Command, Commands, Embed, Later, Pause, Plan, Step
 
 if TYPE_CHECKING:
     from tiered_memory.embedders.base import Embedder
     from tiered_memory.engine.embedded import EmbeddedRedis
 
 T = TypeVar("T")
+
+_MANY_LATER = 200
+"""How many commands may be left for later before even a hurried batch takes them along."""
+
+_MOST_LATER = 2000
+"""How many are kept; the oldest give way."""
 
 CLUSTER_PARTITIONS = 64
 """How many partitions a namespace has on a cluster, unless the configuration says otherwise."""
@@ -60,6 +68,7 @@ class _Engine:
         self._client: Any = config.client
         self._server: EmbeddedRedis | None = None
         self._keyspace: Keyspace | None = None
+        self._later: deque[Command] = deque(maxlen=_MOST_LATER)
         self._closed = False
 
     def __repr__(self) -> str:
@@ -101,17 +110,30 @@ class _Engine:
 
     def _sending(self, step: Commands) -> Generator[Sequence[Command], list[Any], list[Any]]:
         """Sends a batch, and again in full the scripts that the server hasn't seen yet."""
-        replies = yield step.commands
+        left = [] if step.hurried and len(self._later) < _MANY_LATER else self._taken_along()
+        commands = (*left, *step.commands)
+        replies = yield commands
         unseen = [place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
         if unseen:
-            again = yield [in_full(step.commands[place]) for place in unseen]
+            again = yield [in_full(commands[place]) for place in unseen]
             for place, reply in zip(unseen, again, strict=True):
                 replies[place] = reply
+        replies = replies[len(left) :]
         if not step.keep_errors:
             for reply in replies:
                 if isinstance(reply, Exception):
                     raise ours(reply) from None
         return replies
+
+    def _taken_along(self) -> list[Command]:
+        """What was left for later; other threads may take some of it at the same time."""
+        taken = []
+        while self._later:
+            try:
+                taken.append(self._later.popleft())
+            except IndexError:
+                break
+        return taken
 
     def _pipeline(self, commands: Sequence[Command]) -> Any:
         pipeline = self._client.pipeline(transaction=False)
@@ -170,6 +192,9 @@ class BlockingRunner(_Engine):
 
     def close(self) -> None:
         """Gives back what was opened here; the caller's own client stays open."""
+        if self._later and not self._closed:
+            with suppress(TieredMemoryError):
+                self._send(Commands((("PING",),)))
         client = self._retire()
         if client is not None:
             client.close()
@@ -180,6 +205,8 @@ class BlockingRunner(_Engine):
             return self._send(step)
         if isinstance(step, Embed):
             return embed(self.embedder, step.texts)
+        if isinstance(step, Later):
+            return self._later.extend(step.commands)
         if isinstance(step, Pause):
             return time.sleep(step.seconds)
         if isinstance(step, _Work):
@@ -242,6 +269,9 @@ class NonBlockingRunner(_Engine):
 
     async def close(self) -> None:
         """Gives back what was opened here; the caller's own client stays open."""
+        if self._later and not self._closed:
+            with suppress(TieredMemoryError):
+                await self._send(Commands((("PING",),)))
         client = self._retire()
         if client is not None:
             await client.aclose()
@@ -254,6 +284,8 @@ class NonBlockingRunner(_Engine):
             if hasattr(self.embedder, "aembed"):
                 return await aembed(self.embedder, step.texts)
             return await asyncio.to_thread(embed, self.embedder, step.texts)
+        if isinstance(step, Later):
+            return self._later.extend(step.commands)
         if isinstance(step, Pause):
             return await asyncio.sleep(step.seconds)
         if isinstance(step, _Work):

@@ -8,7 +8,7 @@ local function record_key(number) return prefix .. 'record:' .. number end
 
 local kinds = {
   slots = 'hash', order = 'zset', expiry = 'zset', retention = 'zset', waiting = 'zset', claims = 'hash',
-  surfaced = 'hash', surfaced_at = 'hash', tally = 'hash',
+  surfaced = 'hash', surfaced_at = 'hash', tally = 'hash', settled = 'set',
 }
 
 -- A scope's tier: its token, its name, and whether it keeps 'notes' or 'records'.

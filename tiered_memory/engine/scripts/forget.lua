@@ -27,7 +27,7 @@ for place = 1, tonumber(ARGV[5]) do
   end
   for _, each in ipairs(digests) do forgotten = forgotten + forget(tier, each) end
   left = left - #digests
-  if redis.call('HLEN', tier.slots) == 0 then redis.call('DEL', tier.expiry) end
+  if redis.call('HLEN', tier.slots) == 0 then redis.call('DEL', tier.expiry, tier.settled) end
   announce_due(tier)
   if left <= 0 then break end
 end

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from tiered_memory.config import EpisodicConfig, MemoryConfig, ProceduralConfig, SemanticConfig, WorkingConfig
+from tiered_memory.config import (
+    EpisodicConfig,
+    GateConfig,
+    MemoryConfig,
+    ProceduralConfig,
+    SemanticConfig,
+    WorkingConfig,
+)
 from tiered_memory.errors import (
     ConfigError,
     CorruptRecord,
     EmbedderMismatch,
     EmbeddingError,
     EmbeddingRateLimited,
+    EmbeddingsUnavailable,
     InvalidInput,
     InvalidItem,
     InvalidQuery,
     InvalidScope,
     MissingExtra,
+    NoCandidate,
     NotFound,
     ResultLimitExceeded,
+    ReviewConflict,
     SchemaMismatch,
     StoreError,
     StoreUnavailable,
@@ -24,21 +34,48 @@ from tiered_memory.errors import (
     UnknownTier,
     UpdateConflict,
 )
-from tiered_memory.items import Hits, MemoryItem, MemoryRecord, Page, RecalledMemory, Remembered, Stats
+from tiered_memory.hook_events import HookEvent
+from tiered_memory.hooks import AsyncTurnHooks, Turn, TurnHooks
+from tiered_memory.items import (
+    Assertion,
+    Assertions,
+    Claim,
+    Conflict,
+    Hits,
+    MemoryItem,
+    MemoryRecord,
+    MemoryStats,
+    Page,
+    RecalledMemory,
+    Remembered,
+    Reviewed,
+    Stats,
+)
+from tiered_memory.lifecycle import AsyncReview, Review
 from tiered_memory.memory import AsyncMemory, AsyncScopedMemory, Memory, ScopedMemory, async_memory, memory
+from tiered_memory.prompt import format_memories
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Assertion",
+    "Assertions",
     "AsyncMemory",
+    "AsyncReview",
     "AsyncScopedMemory",
+    "AsyncTurnHooks",
+    "Claim",
     "ConfigError",
+    "Conflict",
     "CorruptRecord",
     "EmbedderMismatch",
     "EmbeddingError",
     "EmbeddingRateLimited",
+    "EmbeddingsUnavailable",
     "EpisodicConfig",
+    "GateConfig",
     "Hits",
+    "HookEvent",
     "InvalidInput",
     "InvalidItem",
     "InvalidQuery",
@@ -47,13 +84,18 @@ __all__ = [
     "MemoryConfig",
     "MemoryItem",
     "MemoryRecord",
+    "MemoryStats",
     "MissingExtra",
+    "NoCandidate",
     "NotFound",
     "Page",
     "ProceduralConfig",
     "RecalledMemory",
     "Remembered",
     "ResultLimitExceeded",
+    "Review",
+    "ReviewConflict",
+    "Reviewed",
     "SchemaMismatch",
     "ScopedMemory",
     "SemanticConfig",
@@ -62,10 +104,13 @@ __all__ = [
     "StoreUnavailable",
     "StoreUnsupported",
     "TieredMemoryError",
+    "Turn",
+    "TurnHooks",
     "UnknownTier",
     "UpdateConflict",
     "WorkingConfig",
     "__version__",
     "async_memory",
+    "format_memories",
     "memory",
 ]

@@ -79,7 +79,9 @@ def check_ttl(ttl: object) -> timedelta | None:
     except (ValueError, OverflowError):
         span = None
     if not isinstance(span, timedelta) or not timedelta(milliseconds=1) <= span <= MAX_TTL:
-        raise InvalidItem(f"ttl={ttl!r} must be a timedelta or a number of seconds, from 0.001 s to {MAX_TTL.days} days")
+        raise InvalidItem(
+            f"ttl={ttl!r} must be a timedelta or a number of seconds, from 0.001 s to {MAX_TTL.days} days"
+        )
     return span
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from attrs import field, frozen
-from attrs.converters import optional
 
 from tiered_memory import clock, ranking
 from tiered_memory.assertions.surface import marking
@@ -14,6 +13,10 @@ from tiered_memory.errors import InvalidQuery
 from tiered_memory.items import Hits, is_number
 from tiered_memory.plan import Later, Plan, embed, join, opened
 from tiered_memory.tiers.base import Search, Tier
+
+
+def _moment(value: datetime | None) -> datetime | None:
+    return None if value is None else clock.utc(value, "as_of")
 
 
 @frozen
@@ -35,7 +38,7 @@ class Request:
     threshold: float | None
     tiers: Sequence[Tier]
     scopes: Sequence[str | None]
-    as_of: datetime | None = field(default=None, converter=optional(lambda moment: clock.utc(moment, "as_of")))
+    as_of: datetime | None = field(default=None, converter=_moment)
     include_superseded: bool = False
 
     def __attrs_post_init__(self) -> None:

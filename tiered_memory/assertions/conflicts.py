@@ -60,7 +60,7 @@ def settle(keyspace: Keyspace, keeping: Keeping, scope: str | None, conflict: Co
     """Never reports this pair again, as long as both stay as they are."""
     keys = keyspace.of(scope)
     pair = _pair(str(conflict.a.number), str(conflict.b.number))
-    yield from ask(("SADD", keys.settled(keeping.name), pair))
+    yield from ask(("SADD", keys.key("settled", keeping.name), pair))
 
 
 def _load(keyspace: Keyspace, keeping: Keeping, scope: str | None) -> Plan[_Vectors]:
@@ -81,8 +81,8 @@ def _load(keyspace: Keyspace, keeping: Keeping, scope: str | None) -> Plan[_Vect
         if not cursor:
             break
     order = sorted(range(len(ids)), key=ids.__getitem__)
-    array = np.array([vectors[at] for at in order], dtype="f4").reshape(len(order), -1)
-    unit = array / np.linalg.norm(array, axis=1, keepdims=True) if len(order) else array
+    array = np.array([vectors[at] for at in order], dtype="f4").reshape(len(order), len(vectors[0]) if vectors else 0)
+    unit = array / np.linalg.norm(array, axis=1, keepdims=True)
     return _Vectors([ids[at] for at in order], [numbers[at] for at in order], unit)
 
 
@@ -113,7 +113,7 @@ def _conflict(
 
 
 def _settled(keyspace: Keyspace, keeping: Keeping, scope: str | None) -> Plan[set[str]]:
-    (members,) = yield from ask(("SMEMBERS", keyspace.of(scope).settled(keeping.name)))
+    (members,) = yield from ask(("SMEMBERS", keyspace.of(scope).key("settled", keeping.name)))
     return {text(member) for member in members}
 
 

@@ -9,6 +9,7 @@ from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.engine.keys import Keyspace, decode_scope
 from tiered_memory.engine.reply import pairs, strings, text
 from tiered_memory.engine.scripts import call
+from tiered_memory.errors import StoreError
 from tiered_memory.items import Page
 from tiered_memory.plan import Command, Plan, ask, join
 from tiered_memory.scope import digest
@@ -39,6 +40,19 @@ def clear(
         ((forgotten, more),) = yield from ask(_forgetting(keyspace, keepings, everything, scope, ""))
         total += forgotten
     return total
+
+
+def erase(keyspace: Keyspace, everything: Sequence[Keeping], scope: str | None) -> Plan[int]:
+    """Forgets all of a scope and looks at every key that it could own; how many memories that were."""
+    forgotten = yield from clear(keyspace, everything, everything, scope)
+    keys = keyspace.of(scope)
+    (left,) = yield from ask(("EXISTS", *(key for keeping in everything for key in keys.all(keeping.name))))
+    (listed,) = yield from ask(("ZSCORE", keys.scopes, keys.member))
+    if left or listed is not None:
+        raise StoreError(
+            f"{left} keys of the scope are left, since something writes to it; stop that, then erase again"
+        )
+    return forgotten
 
 
 def clear_everywhere(keyspace: Keyspace, keepings: Sequence[Keeping], everything: Sequence[Keeping]) -> Plan[int]:
@@ -104,3 +118,12 @@ def _forgetting(
     now = clock.to_micros(clock.now())
     addresses = (part for keeping in ordered for part in keeping.address(keys))
     return call("forget", keys.scopes, (now, keys.member, each, _STEP, len(keepings), *addresses))
+
+
+def forget_many(
+    keyspace: Keyspace, keeping: Keeping, everything: Sequence[Keeping], scope: str | None, ids: Sequence[str]
+) -> Plan[int]:
+    """Forgets what stands or waits at these ids, with its history; how many memories that were."""
+    commands = [_forgetting(keyspace, [keeping], everything, scope, digest(id)) for id in ids]
+    replies = yield from ask(*commands)
+    return sum(int(forgotten) for forgotten, _ in replies)

@@ -9,12 +9,15 @@ from typing import Any
 
 from attrs import frozen
 
+from tiered_memory import clock
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.assertions.read import page
 from tiered_memory.assertions.review import pending
 from tiered_memory.engine.keys import Keyspace
+from tiered_memory.engine.scripts import call
 from tiered_memory.items import Assertion, Assertions, Status
-from tiered_memory.plan import Plan
+from tiered_memory.plan import Plan, ask
+from tiered_memory.scope import digest
 
 _STEP = 500
 """How many ids are read at a time."""
@@ -70,9 +73,30 @@ def ids(keyspace: Keyspace, keeping: Keeping, scope: str | None, match: Match) -
     """The ids at which an assertion matches, each once."""
     found: dict[str, None] = {}
     yield from _scan(
-        keyspace, keeping, scope, match.statuses, lambda part: found.update((each.id, None) for each in filter(match.fits, part))
+        keyspace,
+        keeping,
+        scope,
+        match.statuses,
+        lambda part: found.update((each.id, None) for each in filter(match.fits, part)),
     )
     return list(found)
+
+
+def prune(keyspace: Keyspace, keeping: Keeping, scope: str | None, keep: int, before: int | None) -> Plan[int]:
+    """Drops superseded ones but the `keep` newest at each id, and those superseded since `before` (µs); how many."""
+    keys = keyspace.of(scope)
+    dropped = 0
+    cursor: str | None = None
+    while True:
+        part = yield from page(keyspace, keeping, scope, _STEP, cursor)
+        now = clock.to_micros(clock.now())
+        arguments = (now, *keeping.address(keys), keep, "" if before is None else before)
+        digests = [digest(each.id) for each in part.items]
+        (count,) = yield from ask(call("prune", keys.scopes, (*arguments, *digests)))
+        dropped += int(count)
+        cursor = part.cursor
+        if cursor is None:
+            return dropped
 
 
 def _by_confidence(each: Assertion) -> tuple[float, str, int]:

@@ -47,7 +47,9 @@ def page(
     arguments = (_now(), *keeping.address(keys), cursor or "", limit, "oldest", "history" if history else "")
     ((following, found),) = yield from ask(call("page", keys.scopes, arguments))
     rows = [(number, pairs(fields)) for number, fields in found]
-    return Page([_memory(keeping, fields, number) for number, fields in rows if is_of(fields, keys)], text(following) or None)
+    return Page(
+        [_memory(keeping, fields, number) for number, fields in rows if is_of(fields, keys)], text(following) or None
+    )
 
 
 def _memory(keeping: Keeping, fields: Fields, number: bytes) -> MemoryRecord:
@@ -61,9 +63,7 @@ def history(keyspace: Keyspace, keeping: Keeping, scope: str | None, id: str) ->
     return assertions(keeping, keys, ((number, pairs(fields)) for number, fields in found))
 
 
-def assertions(
-    keeping: Keeping, scope: ScopeKeys, found: Iterable[tuple[bytes, Fields]]
-) -> list[Assertion]:
+def assertions(keeping: Keeping, scope: ScopeKeys, found: Iterable[tuple[bytes, Fields]]) -> list[Assertion]:
     """The assertions among records that were found by number, of exactly `scope`."""
     return [assertion(fields, keeping.name, number) for number, fields in found if is_of(fields, scope)]
 
@@ -74,6 +74,14 @@ def count(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None) ->
     addresses = [part for keeping in keepings for part in keeping.address(keys)]
     (numbers,) = yield from ask(call("count", keys.scopes, (_now(), *addresses)))
     return sum(numbers)
+
+
+def tallies(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None) -> Plan[list[list[int]]]:
+    """For each tier, how many memories are active, wait, are superseded, and were never surfaced."""
+    keys = keyspace.of(scope)
+    addresses = [part for keeping in keepings for part in keeping.address(keys)]
+    (numbers,) = yield from ask(call("tallies", keys.scopes, (_now(), *addresses)))
+    return numbers  # type: ignore[no-any-return]
 
 
 def _now() -> int:

@@ -20,7 +20,12 @@ Verdict = Literal["promote", "reject"]
 
 
 def pending(
-    keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None, source: str | None, limit: int, cursor: str | None
+    keyspace: Keyspace,
+    keepings: Sequence[Keeping],
+    scope: str | None,
+    source: str | None,
+    limit: int,
+    cursor: str | None,
 ) -> Plan[Page[Claim]]:
     """Up to `limit` claims that wait in these tiers, tier by tier, the oldest first."""
     number, _, after = (cursor or "0:").partition(":")
@@ -34,9 +39,7 @@ def pending(
     return Page(claims, f"{place}:{after}" if place < len(keepings) else None)
 
 
-def _pending(
-    keyspace: Keyspace, keeping: Keeping, scope: str | None, limit: int, after: str
-) -> Plan[Page[Claim]]:
+def _pending(keyspace: Keyspace, keeping: Keeping, scope: str | None, limit: int, after: str) -> Plan[Page[Claim]]:
     keys = keyspace.of(scope)
     arguments = (_now(), *keeping.address(keys), after, limit)
     ((following, found),) = yield from ask(call("pending", keys.scopes, arguments))

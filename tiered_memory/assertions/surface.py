@@ -13,9 +13,7 @@ from tiered_memory.plan import Command, Plan, ask
 from tiered_memory.scope import digest
 
 
-def marking(
-    keyspace: Keyspace, keepings: Mapping[str, Keeping], surfaced: Iterable[MemoryRecord]
-) -> list[Command]:
+def marking(keyspace: Keyspace, keepings: Mapping[str, Keeping], surfaced: Iterable[MemoryRecord]) -> list[Command]:
     """The commands that mark memories as surfaced now; notes aren't marked."""
     by_partition: dict[str, list[str]] = {}
     for each in surfaced:

@@ -64,7 +64,9 @@ def _repeatable(entries: Sequence[Entry]) -> bool:
 
 def _item(entry: Entry, place: int, keys: ScopeKeys, vector: str, now: int) -> list[Argument]:
     item, embedding = entry.item, entry.embedding
-    fields: dict[str, Argument] = dict(own_fields(item, keys.scope, cut=bool(embedding and embedding.cut), reason=entry.reason))
+    fields: dict[str, Argument] = dict(
+        own_fields(item, keys.scope, cut=bool(embedding and embedding.cut), reason=entry.reason)
+    )
     if embedding:
         fields[vector] = embedding.vector
     return [

@@ -31,6 +31,12 @@ from attrs import frozen
 from tiered_memory.scope import digest
 
 
+KINDS = (
+    "slots", "order", "expiry", "retention", "surfaced", "surfaced_at", "waiting", "claims", "tally", "settled",
+)  # fmt: skip
+"""The kinds of keys that a scope may have for each tier."""
+
+
 @frozen
 class ScopeKeys:
     """What addresses one scope of a namespace."""
@@ -47,9 +53,13 @@ class ScopeKeys:
         """What marks this scope's rows of `tier`."""
         return _token(self.scope, tier)
 
-    def settled(self, tier: str) -> str:
-        """The key of the pairs of this scope's memories in `tier` that are no conflict."""
-        return f"{self.scopes.removesuffix('scopes')}settled:{self.token(tier)}"
+    def key(self, kind: str, tier: str) -> str:
+        """One of the keys that this scope has for `tier`."""
+        return f"{self.scopes.removesuffix('scopes')}{kind}:{self.token(tier)}"
+
+    def all(self, tier: str) -> list[str]:
+        """All keys that this scope may have for `tier`, beside its records."""
+        return [self.key(kind, tier) for kind in KINDS]
 
     @property
     def member(self) -> str:

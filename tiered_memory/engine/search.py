@@ -31,9 +31,7 @@ def nearest(
     return _search(index, query, given, ("distance", *fields), ("SORTBY", "distance"), count)
 
 
-def leading(
-    index: str, where: str, parameters: Parameters, by: str, fields: Sequence[str], count: int
-) -> Command:
+def leading(index: str, where: str, parameters: Parameters, by: str, fields: Sequence[str], count: int) -> Command:
     """The `count` rows that have the highest number in field `by`."""
     return _search(index, where, parameters, fields, ("SORTBY", by, "DESC"), count)
 

@@ -1,0 +1,34 @@
+"""The examples run as they stand, and do what they say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def run(name, redis_url):
+    """What an example prints, on the tests' server."""
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", EXAMPLES / name],
+        env=os.environ | {"REDIS_URL": redis_url},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.stdout
+
+
+@pytest.mark.parametrize("name", ["orchestrator.py", "orchestrator_async.py"])
+def test_orchestrator(name, redis_url):
+    """A later turn of a session knows what an earlier one said, and another session doesn't."""
+    said = run(name, redis_url)
+    assert "ada: What is my email?\n  -> It is ada@example.com.  (1 recalled)" in said
+    assert "bob: What is my email?\n  -> You haven't told me." in said

@@ -52,9 +52,9 @@ class Commands:
 
 @frozen
 class Later:
-    """Asks for commands to be sent along with some later batch; whether they succeed is of no concern."""
+    """Asks for commands to be made and sent along with some later batch; whether they succeed is of no concern."""
 
-    commands: tuple[Command, ...]
+    commands: Callable[[], Iterable[Command]]
 
 
 @frozen

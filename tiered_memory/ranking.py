@@ -40,6 +40,16 @@ def reinforcement(uses: float) -> float:
     return uses / (uses + 1)
 
 
+def retention(importance: float, uses: float, idle: float, half_life: timedelta) -> float:
+    """How well a memory is worth keeping, after `idle` seconds without use: what a cap evicts by, lowest first.
+
+    (importance + uses / (uses + 1)) * 0.5 ** (idle / half_life). Its parts decay alike (Ebbinghaus' forgetting curve),
+    so that the order of two memories never changes by waiting, and a sorted set of the logarithms
+    log2(importance + uses / (uses + 1)) + last use / half-life keeps it.
+    """
+    return (importance + reinforcement(uses)) * recency(idle, half_life)
+
+
 def blend(cosine: float, bonus: float, weight: float) -> float:
     """The score (1 - weight) * cosine + weight * bonus, without the noise of its last bits."""
     return round((1 - weight) * cosine + weight * bonus, 9)

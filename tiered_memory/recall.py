@@ -11,7 +11,7 @@ from tiered_memory import clock, ranking
 from tiered_memory.assertions.surface import marking
 from tiered_memory.errors import InvalidQuery
 from tiered_memory.items import Hits, is_number
-from tiered_memory.plan import Later, Plan, embed, join, opened
+from tiered_memory.plan import Plan, embed, join, opened
 from tiered_memory.tiers.base import Search, Tier
 
 
@@ -78,5 +78,5 @@ def recall(request: Request, places: dict[str, int], floor: float | None) -> Pla
     hits = Hits(ranking.merge(found, request.k, places))
     if hits and not past:
         keepings = {tier.name: tier.keeping for tier in request.tiers}
-        yield Later(tuple(marking(keyspace, keepings, hits)))
+        yield marking(keyspace, keepings, hits)
     return hits

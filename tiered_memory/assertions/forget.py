@@ -124,6 +124,9 @@ def forget_many(
     keyspace: Keyspace, keeping: Keeping, everything: Sequence[Keeping], scope: str | None, ids: Sequence[str]
 ) -> Plan[int]:
     """Forgets what stands or waits at these ids, with its history; how many memories that were."""
-    commands = [_forgetting(keyspace, [keeping], everything, scope, digest(id)) for id in ids]
-    replies = yield from ask(*commands)
-    return sum(int(forgotten) for forgotten, _ in replies)
+    total = 0
+    for start in range(0, len(ids), _STEP):
+        chosen = ids[start : start + _STEP]
+        replies = yield from ask(*(_forgetting(keyspace, [keeping], everything, scope, digest(id)) for id in chosen))
+        total += sum(int(forgotten) for forgotten, _ in replies)
+    return total

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MANY_LATER = 200
-"""How many commands may be left for later before even a hurried batch takes them along."""
+"""How much may be left for later before even a hurried batch takes it along."""
 
 _MOST_LATER = 2000
-"""How many are kept; the oldest give way."""
+"""How much is kept; the oldest gives way."""
 
 CLUSTER_PARTITIONS = 64
 """How many partitions a namespace has on a cluster, unless the configuration says otherwise."""
@@ -68,7 +68,7 @@ class _Engine:
         self._client: Any = config.client
         self._server: EmbeddedRedis | None = None
         self._keyspace: Keyspace | None = None
-        self._later: deque[Command] = deque(maxlen=_MOST_LATER)
+        self._later: deque[Later] = deque(maxlen=_MOST_LATER)
         self._closed = False
 
     def __repr__(self) -> str:
@@ -127,12 +127,10 @@ class _Engine:
 
     def _taken_along(self) -> list[Command]:
         """What was left for later; other threads may take some of it at the same time."""
-        taken = []
-        while self._later:
-            try:
-                taken.append(self._later.popleft())
-            except IndexError:
-                break
+        taken: list[Command] = []
+        with suppress(IndexError):
+            while True:
+                taken += self._later.popleft().commands()
         return taken
 
     def _pipeline(self, commands: Sequence[Command]) -> Any:
@@ -206,7 +204,7 @@ class BlockingRunner(_Engine):
         if isinstance(step, Embed):
             return embed(self.embedder, step.texts)
         if isinstance(step, Later):
-            return self._later.extend(step.commands)
+            return self._later.append(step)
         if isinstance(step, Pause):
             return time.sleep(step.seconds)
         if isinstance(step, _Work):
@@ -285,7 +283,7 @@ class NonBlockingRunner(_Engine):
                 return await aembed(self.embedder, step.texts)
             return await asyncio.to_thread(embed, self.embedder, step.texts)
         if isinstance(step, Later):
-            return self._later.extend(step.commands)
+            return self._later.append(step)
         if isinstance(step, Pause):
             return await asyncio.sleep(step.seconds)
         if isinstance(step, _Work):

@@ -34,6 +34,11 @@ class Keeping:
     idle: int = 0
     half_life: int = RETENTION_HALF_LIFE
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether something may have to give way."""
+        return self.most < UNBOUNDED
+
     def address(self, scope: ScopeKeys) -> tuple[str, str, str]:
         """What scripts need to find the tier of a scope."""
         return (scope.token(self.name), self.name, "notes" if self.notes else "records")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tiered_memory import clock
-from tiered_memory.assertions.keeping import RETENTION_HALF_LIFE, Keeping
+from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.engine.scripts import call
 from tiered_memory.items import MemoryRecord
@@ -19,20 +19,23 @@ def marking(keyspace: Keyspace, keepings: Mapping[str, Keeping], surfaced: Itera
     marked = [(each.tier, each.scope, each.id) for each in surfaced if each.status == "active"]
 
     def commands() -> list[Command]:
-        by_partition: dict[str, list[str]] = {}
+        ids: dict[tuple[str, str | None], list[str]] = {}
         for tier, scope, id in marked:
             if not keepings[tier].notes:
-                keys = keyspace.of(scope)
-                by_partition.setdefault(keys.scopes, []).extend((*keepings[tier].address(keys), digest(id)))
-        return [call("surface", key, (now, RETENTION_HALF_LIFE, *each)) for key, each in by_partition.items()]
+                ids.setdefault((tier, scope), []).append(id)
+        return [_mark(keyspace, keepings[tier], scope, found, now) for (tier, scope), found in ids.items()]
 
     return Later(commands)
 
 
 def mark_surfaced(keyspace: Keyspace, keeping: Keeping, scope: str | None, ids: Sequence[str]) -> Plan[None]:
     """Marks the active memories at these ids as surfaced now; unknown ids are passed over."""
+    if ids:
+        now = clock.to_micros(clock.now())
+        yield from ask(_mark(keyspace, keeping, scope, ids, now), repeatable=False)
+
+
+def _mark(keyspace: Keyspace, keeping: Keeping, scope: str | None, ids: Sequence[str], now: int) -> Command:
     keys = keyspace.of(scope)
-    marked = [part for id in ids for part in (*keeping.address(keys), digest(id))]
-    now = clock.to_micros(clock.now())
-    if marked:
-        yield from ask(call("surface", keys.scopes, (now, RETENTION_HALF_LIFE, *marked)), repeatable=False)
+    half_life = keeping.half_life if keeping.is_bounded else ""
+    return call("surface", keys.scopes, (now, *keeping.address(keys), half_life, len(ids), *map(digest, ids)))

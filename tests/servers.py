@@ -21,7 +21,7 @@ _SLOTS = 16384
 @contextmanager
 def redis_server(*settings: str) -> Iterator[str]:
     """The URL of an empty server with the search module, e.g. of `redis_server("--maxmemory", "50mb")`."""
-    (port,) = _free_ports(1)
+    (port,) = free_ports(1)
     with _running(port, *settings):
         yield f"redis://127.0.0.1:{port}/0"
 
@@ -29,7 +29,7 @@ def redis_server(*settings: str) -> Iterator[str]:
 @contextmanager
 def redis_cluster(nodes: int = 3) -> Iterator[str]:
     """The URL of one node of a cluster without replicas, in which every slot is served."""
-    ports = _free_ports(2 * nodes)
+    ports = free_ports(2 * nodes)
     data_ports, bus_ports = ports[:nodes], ports[nodes:]
     with ExitStack() as stack:
         for port, bus_port in zip(data_ports, bus_ports, strict=True):
@@ -90,7 +90,8 @@ def _is_complete(client: Redis, nodes: int) -> bool:
     )
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 on which nothing listens."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
         return [listener.getsockname()[1] for listener in sockets]

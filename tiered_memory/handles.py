@@ -12,7 +12,8 @@ from tiered_memory.assertions import forget as forgetting
 from tiered_memory.assertions import read as reading
 from tiered_memory.errors import InvalidItem, InvalidQuery
 from tiered_memory.items import Hits, MemoryItem, MemoryRecord, Outcomes, Page, Remembered, check_id
-from tiered_memory.plan import Plan, opened, operation
+from tiered_memory.operation import operation
+from tiered_memory.plan import Plan, opened
 from tiered_memory.recall import Request, check_count, recall
 from tiered_memory.remember import Changes, remember, update
 from tiered_memory.tiers.enabled import Tiers

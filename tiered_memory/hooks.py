@@ -17,7 +17,8 @@ from tiered_memory.errors import ConfigError, InvalidScope, StoreError
 from tiered_memory.hook_events import HookEvent, Reporter
 from tiered_memory.items import Hits, MemoryItem
 from tiered_memory.memory import AsyncMemory, Memory
-from tiered_memory.plan import Blocking, NonBlocking, Plan, opened, operation
+from tiered_memory.operation import Blocking, NonBlocking, operation
+from tiered_memory.plan import Plan, opened
 from tiered_memory.prompt import fitting
 from tiered_memory.recall import Request, check_count, recall
 from tiered_memory.remember import remember

@@ -26,7 +26,8 @@ from tiered_memory.items import (
     check_id,
     is_number,
 )
-from tiered_memory.plan import Blocking, NonBlocking, Plan, join, opened, operation
+from tiered_memory.operation import Blocking, NonBlocking, operation
+from tiered_memory.plan import Plan, join, opened
 from tiered_memory.recall import check_count
 from tiered_memory.remember import Changes, update
 from tiered_memory.tiers.enabled import Tiers

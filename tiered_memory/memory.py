@@ -12,7 +12,8 @@ from tiered_memory.errors import InvalidScope
 from tiered_memory.handles import Operations
 from tiered_memory.items import Hits, MemoryItem, Page, Stats
 from tiered_memory.lifecycle import AsyncReview, LifecycleOperations, Review, check_cursor
-from tiered_memory.plan import Blocking, NonBlocking, Plan, opened, operation
+from tiered_memory.operation import Blocking, NonBlocking, operation
+from tiered_memory.plan import Plan, opened
 from tiered_memory.recall import check_count
 from tiered_memory.scope import check_scope, check_scopes
 from tiered_memory.survey import survey

@@ -1,24 +1,19 @@
 """Plans: work written once, as generators that say what they need; runners do the I/O, blocking or async.
 
-A plan yields a step (the opened store, texts to embed, Redis commands), receives the answer, and returns its
-result. `operation` turns a method that returns a plan into a blocking or an async one, by the class it is in.
+A plan yields a step (the opened store, texts to embed, Redis commands), receives the answer, and returns its result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
-from functools import update_wrapper
-from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from attrs import frozen
 
 if TYPE_CHECKING:
     from tiered_memory.engine.keys import Keyspace
 
-P = ParamSpec("P")
 T = TypeVar("T")
-S = TypeVar("S")
 
 Command: TypeAlias = "tuple[str | bytes | int | float, ...]"
 
@@ -141,53 +136,3 @@ def _serve(pending: dict[int, Embed | Commands]) -> Plan[dict[int, Any]]:
     hurried = all(step.hurried for step in batches.values())
     replies = iter((yield Commands(merged, repeatable, hurried=hurried)))
     return {place: [next(replies) for _ in step.commands] for place, step in batches.items()}
-
-
-class Runner(Protocol):
-    """Executes plans and returns their results."""
-
-    def run(self, plan: Plan[T]) -> T:
-        """The plan's result; whatever it raises is raised."""
-        ...
-
-
-class AsyncRunner(Protocol):
-    """Executes plans without blocking the event loop."""
-
-    async def run(self, plan: Plan[T]) -> T:
-        """The plan's result; whatever it raises is raised."""
-        ...
-
-
-class Blocking:
-    """A class whose operations return their results."""
-
-    _runner: Runner
-
-
-class NonBlocking:
-    """A class whose operations are awaited."""
-
-    _runner: AsyncRunner
-
-
-class operation(Generic[S, P, T]):  # noqa: N801 - used as a decorator
-    """Makes a method that returns a plan a blocking or an awaitable one, by the class it is called on."""
-
-    def __init__(self, method: Callable[Concatenate[S, P], Plan[T]]) -> None:
-        def call(handle: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
-            return handle._runner.run(method(handle, *args, **kwargs))
-
-        self._call = update_wrapper(call, method)
-        self.__doc__ = method.__doc__
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> Callable[Concatenate[Any, P], Any]: ...
-    @overload
-    def __get__(self, instance: Blocking, owner: type) -> Callable[P, T]: ...
-    @overload
-    def __get__(self, instance: NonBlocking, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        """The method, bound to `instance`, whose runner executes the plan in its mode."""
-        return self._call if instance is None else MethodType(self._call, instance)

@@ -5,7 +5,7 @@
     {namespace:p}:counts          hash         how many memories, by tier and status
     {namespace:p}:due             sorted set   tiers that hold something which expires, by the time of the first
     {namespace:p}:record:N        hash         one memory of a tier that is searched; the index is over these
-    {namespace:p}:slots:TOKEN     hash         digest of an id → numbers of its active record and what that superseded (or a note)
+    {namespace:p}:slots:TOKEN     hash         digest of an id → numbers of its records, the active one first; or a note
     {namespace:p}:order:TOKEN     sorted set   digests of ids, by when something was first remembered there
     {namespace:p}:expiry:TOKEN    sorted set   digests of ids that expire, by time
     {namespace:p}:retention:TOKEN sorted set   digests of ids, by how well they are worth keeping
@@ -29,7 +29,6 @@ from functools import lru_cache
 from attrs import frozen
 
 from tiered_memory.scope import digest
-
 
 KINDS = (
     "slots", "order", "expiry", "retention", "surfaced", "surfaced_at", "waiting", "claims", "tally", "settled",

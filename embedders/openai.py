@@ -76,7 +76,7 @@ class OpenAIEmbedder:
         max_batch_tokens: int = 300_000,
         max_tokens: int | None = 8191,
         floor: float | None = None,
-        id: str | None = None,  # noqa: A002 - the protocol's name
+        id: str | None = None,
     ) -> None:
         _check_at_least(1, dimensions=dimensions, max_tokens=max_tokens)
         _check_at_least(1, max_batch=max_batch, max_batch_tokens=max_batch_tokens)

@@ -48,7 +48,7 @@ class RedisVLEmbedder:
         self,
         vectorizer: Vectorizer,
         *,
-        id: str | None = None,  # noqa: A002 - the protocol's name
+        id: str | None = None,
         batch_size: int | None = None,
         max_tokens: int | None = None,
         floor: float | None = None,

@@ -12,7 +12,7 @@ import pytest
 from embedders_for_tests import TableEmbedder
 from servers import redis_server
 
-from tiered_memory import MemoryConfig, async_memory, memory
+from tiered_memory import AsyncReview, MemoryConfig, async_memory, memory
 
 _numbers = count()
 
@@ -44,6 +44,8 @@ class Waiting:
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._handle, name)
+        if isinstance(attribute, AsyncReview):
+            return Waiting(attribute, self._loop)
         if not callable(attribute):
             return attribute
 

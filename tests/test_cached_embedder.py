@@ -79,7 +79,7 @@ def embed(request: pytest.FixtureRequest) -> Embed:
 class Counting:
     """An embedder that notes the calls it gets."""
 
-    def __init__(self, id: str = "counting:1", dimensions: int = 6) -> None:  # noqa: A002
+    def __init__(self, id: str = "counting:1", dimensions: int = 6) -> None:
         self.id = id
         self.dimensions = dimensions
         self.max_tokens = 3

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import typer.main
 from attrs import fields_dict
+from command_line import CommandLine, of_its_own
 from typer.testing import CliRunner
 
 from tiered_memory import MemoryItem, RecalledMemory, Remembered, memory, ranks, tokens
@@ -20,33 +21,29 @@ from tiered_memory.cli.output import printable
 from tiered_memory.cli.server import without_secrets
 
 SCRIPT = Path(sys.executable).with_name("tiered-memory")
-COMMANDS = ("demo", "remember", "recall", "clear", "stats", "doctor")
+COMMANDS = (
+    *("demo", "remember", "recall", "stats", "doctor", "get", "list", "history", "conflicts", "resolve"),
+    *("forget", "prune", "clear", "erase"),
+    *("review list", "review show", "review walk", "review promote", "review reject"),
+)
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch, tmp_path):
-    """No setting of the machine's own reaches a test, and no test reaches the user's data."""
-    for name in ("REDIS_URL", "TIERED_MEMORY_NAMESPACE", "TIERED_MEMORY_EMBEDDER"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    """Nothing of this machine's own."""
+    of_its_own(monkeypatch, tmp_path)
 
 
 @pytest.fixture
 def call(redis_url, namespace):
     """Calls a command on the worker's Redis, in the test's namespace."""
-
-    def call(*arguments, **settings):
-        place = ("--url", redis_url, "--namespace", namespace)
-        return CliRunner().invoke(app, [*arguments, *place], **settings)
-
-    return call
+    return CommandLine(redis_url, namespace)
 
 
 @pytest.fixture
 def ask(call):
     """The JSON object that a command answers with."""
-    return lambda *arguments: json.loads(call(*arguments, "--json").stdout)
+    return call.ask
 
 
 @pytest.fixture
@@ -358,20 +355,34 @@ class TestSettings:
         assert json.loads(call("stats", "--embedder", "minilm", "--json").stdout)["dimensions"] == 384
 
 
+def commands(group, path=""):
+    """Each command by what is typed to call it."""
+    for name, each in group.commands.items():
+        if hasattr(each, "commands"):
+            yield from commands(each, f"{path}{name} ")
+        else:
+            yield f"{path}{name}", each
+
+
 class TestHelp:
-    @pytest.mark.parametrize("name", COMMANDS)
-    def test_everything_has_a_text(self, name):
-        """Each command, argument and option says what it is for."""
-        group = typer.main.get_command(app)
-        assert set(group.commands) == set(COMMANDS)
-        found = group.commands[name]
-        assert found.help
-        assert [each.name for each in found.params if not each.help] == []
+    @pytest.fixture
+    def found(self):
+        return dict(commands(typer.main.get_command(app)))
+
+    def test_every_command_is_tested(self, found):
+        """No command is left out here."""
+        assert set(found) == set(COMMANDS)
 
     @pytest.mark.parametrize("name", COMMANDS)
-    def test_common_options(self, name):
+    def test_everything_has_a_text(self, found, name):
+        """Each command, argument and option says what it is for."""
+        assert found[name].help
+        assert [each.name for each in found[name].params if not each.help] == []
+
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_common_options(self, found, name):
         """Each command knows where the memories are, and answers in JSON."""
-        options = {option for each in typer.main.get_command(app).commands[name].params for option in each.opts}
+        options = {option for each in found[name].params for option in each.opts}
         assert {"--url", "--namespace", "--data-dir", "--embedder", "--json"} <= options
 
     def test_is_quick(self):

@@ -33,9 +33,8 @@ class TestSecurity:
 
     def test_untrusted(self, open_memory, redis_url, tmp_path):
         """A certificate that nobody vouches for is refused as an unreachable store."""
-        with tls_front(urlsplit(redis_url).port, tmp_path) as (port, _):
-            with pytest.raises(StoreUnavailable):
-                open_memory(url=f"rediss://127.0.0.1:{port}/0", retries=0).count()
+        with tls_front(urlsplit(redis_url).port, tmp_path) as (port, _), pytest.raises(StoreUnavailable):
+            open_memory(url=f"rediss://127.0.0.1:{port}/0", retries=0).count()
 
     def test_user_and_password(self, open_memory, redis_url, namespace):
         """The URL's user and password are used; wrong ones are named as such, without being shown."""

@@ -32,3 +32,19 @@ def test_orchestrator(name, redis_url):
     said = run(name, redis_url)
     assert "ada: What is my email?\n  -> It is ada@example.com.  (1 recalled)" in said
     assert "bob: What is my email?\n  -> You haven't told me." in said
+
+
+def test_review(redis_url):
+    """Doubtful facts are silent until promoted, rejected ones are gone, and the past can be asked."""
+    assert run("review.py", redis_url).splitlines() == [
+        "home: queued, confidence below 0.8",
+        "diet: queued, confidence below 0.8",
+        "pet: queued, confidence below 0.8",
+        "while they wait, recall finds: nothing",
+        "after promoting home: Ada lives in Lyon.",
+        "after rejecting pet, there waits: diet",
+        "after a surer claim: Ada lives in Paris.",
+        "as of before: Ada lives in Lyon.",
+        "  active: Ada lives in Paris.",
+        "  superseded: Ada lives in Lyon.",
+    ]

@@ -10,11 +10,12 @@ from attrs import evolve
 
 from tiered_memory.assertions import forget as forgetting
 from tiered_memory.assertions import read as reading
-from tiered_memory.errors import InvalidItem, InvalidQuery
-from tiered_memory.items import Hits, MemoryItem, MemoryRecord, Outcomes, Page, Remembered, check_id
+from tiered_memory.checks import check_count, check_cursor, check_id
+from tiered_memory.errors import InvalidItem
+from tiered_memory.items import Hits, MemoryItem, MemoryRecord, Outcomes, Page, Remembered
 from tiered_memory.operation import operation
 from tiered_memory.plan import Plan, opened
-from tiered_memory.recall import Request, check_count, recall
+from tiered_memory.recall import Request, recall
 from tiered_memory.remember import Changes, remember, update
 from tiered_memory.tiers.enabled import Tiers
 
@@ -126,8 +127,7 @@ class Operations:
         """
         keeping = self._tiers[tier].keeping
         check_count(limit, "limit", 1)
-        if cursor is not None and not (isinstance(cursor, str) and cursor.isdecimal()):
-            raise InvalidQuery(f"cursor={cursor!r} is not one that a page of `list` gave")
+        check_cursor(cursor, "list", r"\d+")
         return (yield from reading.page((yield from opened()), keeping, self._scope, limit, cursor))
 
     @operation
@@ -145,7 +145,7 @@ class Operations:
         keeping = self._tiers[tier].keeping
         check_id(id)
         keyspace = yield from opened()
-        return (yield from forgetting.forget(keyspace, keeping, self._tiers.everything, self._scope, id))
+        return (yield from forgetting.forget(keyspace, keeping, self._scope, id))
 
     def _recall(
         self,

@@ -13,6 +13,7 @@ from attrs import define, evolve
 from tiered_memory import clock
 from tiered_memory.assertions import forget as forgetting
 from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.checks import check_count
 from tiered_memory.errors import ConfigError, InvalidScope, StoreError
 from tiered_memory.hook_events import HookEvent, Reporter
 from tiered_memory.items import Hits, MemoryItem
@@ -20,7 +21,7 @@ from tiered_memory.memory import AsyncMemory, Memory
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, opened
 from tiered_memory.prompt import fitting
-from tiered_memory.recall import Request, check_count, recall
+from tiered_memory.recall import Request, recall
 from tiered_memory.remember import remember
 from tiered_memory.retries import Retries
 from tiered_memory.scope import check_scope
@@ -176,7 +177,7 @@ class _HookOperations(Generic[M]):
             return 0
         if self._remember_tier in {keeping.name for keeping in self._cleared}:
             self._retries.forget(scope)
-        return (yield from forgetting.clear((yield from opened()), self._cleared, self._tiers.everything, scope))
+        return (yield from forgetting.clear((yield from opened()), self._cleared, scope))
 
     @operation
     def flush(self) -> Plan[int]:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, Generic, Literal, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from attrs import define, field, frozen
 from attrs.converters import optional
 
+from tiered_memory.checks import (
+    check_confidence,
+    check_id,
+    check_importance,
+    check_metadata,
+    check_source,
+    check_status,
+    check_text,
+    check_ttl,
+)
 from tiered_memory.clock import utc
-from tiered_memory.errors import InvalidItem
-from tiered_memory.scope import check_scope, digest, utf8
+from tiered_memory.scope import check_scope, digest
 
 T = TypeVar("T")
 
@@ -23,110 +31,6 @@ Outcome: TypeAlias = Literal["recorded", "reaffirmed", "superseded", "replaced",
 """What remembering did: a first memory at its id; the same text again; a new text in place of an older one
 (*superseded* where the old one stays as history, *replaced* in working memory); the same text with other
 values; a candidate that now waits for review, or one that waited already."""
-
-MAX_TEXT_BYTES = 1024 * 1024
-"""The longest text of a memory, in bytes of UTF-8."""
-
-MAX_ID_BYTES = 16 * 1024
-"""The longest id of a memory, in bytes of UTF-8."""
-
-MAX_TTL = timedelta(days=36_525)
-"""The longest lifetime of a memory: a hundred years."""
-
-MAX_METADATA_BYTES = 256 * 1024
-"""The most metadata a memory may carry, in bytes of JSON."""
-
-
-def check_text(text: object) -> str:
-    """`text` itself, if it is one to remember: not blank, valid Unicode, at most `MAX_TEXT_BYTES` long."""
-    if not isinstance(text, str):
-        raise InvalidItem(f"text must be a str, not {type(text).__name__}")
-    if not text.strip():
-        raise InvalidItem("text is blank; there is nothing to remember")
-    size = len(utf8(text, InvalidItem, "text"))
-    if size > MAX_TEXT_BYTES:
-        raise InvalidItem(f"text is {size} bytes long; at most {MAX_TEXT_BYTES} are allowed, so split it")
-    return text
-
-
-def check_id(value: object, name: str = "id") -> str:
-    """`value` itself: a text of 1 to `MAX_ID_BYTES` bytes, compared byte for byte."""
-    if not isinstance(value, str) or not value:
-        raise InvalidItem(f"{name}={value!r} must be a text that isn't empty")
-    size = len(utf8(value, InvalidItem, name))
-    if size > MAX_ID_BYTES:
-        raise InvalidItem(f"{name} is {size} bytes long; at most {MAX_ID_BYTES} are allowed")
-    return value
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """Whether `value` is a whole or real number; a truth value isn't."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _check_share(value: object, name: str) -> float:
-    if not is_number(value) or not 0 <= value <= 1:
-        raise InvalidItem(f"{name}={value!r} must be a number from 0 to 1")
-    return float(value)
-
-
-def check_ttl(ttl: object) -> timedelta | None:
-    """`ttl` as a time span from a millisecond to `MAX_TTL`; a number is seconds; None stays None."""
-    if ttl is None:
-        return None
-    try:
-        span = timedelta(seconds=ttl) if is_number(ttl) else ttl
-    except (ValueError, OverflowError):
-        span = None
-    if not isinstance(span, timedelta) or not timedelta(milliseconds=1) <= span <= MAX_TTL:
-        raise InvalidItem(
-            f"ttl={ttl!r} must be a timedelta or a number of seconds, from 0.001 s to {MAX_TTL.days} days"
-        )
-    return span
-
-
-def check_metadata(metadata: object) -> dict[str, Any] | None:
-    """A copy of `metadata` that shares nothing with it, if it maps texts to JSON values; None stays None."""
-    return None if metadata is None else json.loads(_json(metadata))
-
-
-def _json(metadata: object) -> str:
-    if not isinstance(metadata, Mapping):
-        raise InvalidItem(f"metadata must be a mapping, not {type(metadata).__name__}")
-    for key in metadata:
-        if not isinstance(key, str):
-            raise InvalidItem(f"metadata key {key!r} must be a str")
-    try:
-        text = encode_metadata(metadata)
-    except (TypeError, ValueError, RecursionError) as bad:
-        raise InvalidItem(f"metadata must hold JSON values only ({bad})") from None
-    size = len(utf8(text, InvalidItem, "metadata"))
-    if size > MAX_METADATA_BYTES:
-        raise InvalidItem(f"metadata is {size} bytes of JSON; at most {MAX_METADATA_BYTES} are allowed")
-    return text
-
-
-def encode_metadata(metadata: Mapping[str, Any]) -> str:
-    """`metadata` as compact JSON text."""
-    return json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def _check_status(status: object) -> Literal["active", "candidate"]:
-    if status in ("active", "candidate"):
-        return status
-    raise InvalidItem(f"status={status!r} must be 'active' or 'candidate'")
-
-
-def _check_confidence(value: object) -> float:
-    return _check_share(value, "confidence")
-
-
-def _check_importance(value: object) -> float:
-    return _check_share(value, "importance")
-
-
-def _check_source(source: object) -> str | None:
-    return None if source is None else check_id(source, "source")
 
 
 @frozen
@@ -157,10 +61,10 @@ class MemoryItem:
     scope: str | None = field(default=None, converter=check_scope, kw_only=True)
     metadata: dict[str, Any] | None = field(default=None, converter=check_metadata, kw_only=True, repr=False)
     at: datetime | None = field(default=None, converter=optional(utc), kw_only=True)
-    status: Literal["active", "candidate"] = field(default="active", converter=_check_status, kw_only=True)
-    confidence: float = field(default=0.5, converter=_check_confidence, kw_only=True)
-    importance: float = field(default=0.5, converter=_check_importance, kw_only=True)
-    source: str | None = field(default=None, converter=_check_source, kw_only=True)
+    status: Literal["active", "candidate"] = field(default="active", converter=check_status, kw_only=True)
+    confidence: float = field(default=0.5, converter=check_confidence, kw_only=True)
+    importance: float = field(default=0.5, converter=check_importance, kw_only=True)
+    source: str | None = field(default=None, converter=check_source, kw_only=True)
     ttl: timedelta | None = field(default=None, converter=check_ttl, kw_only=True)
 
     @property

@@ -13,22 +13,11 @@ from tiered_memory.assertions import ledger, review
 from tiered_memory.assertions import read as reading
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.assertions.surface import mark_surfaced
-from tiered_memory.errors import InvalidQuery, UnknownTier
-from tiered_memory.items import (
-    Assertion,
-    Assertions,
-    Claim,
-    Conflict,
-    MemoryStats,
-    Page,
-    Reviewed,
-    Status,
-    check_id,
-    is_number,
-)
+from tiered_memory.checks import check_count, check_cursor, check_id, is_number
+from tiered_memory.errors import InvalidQuery, NotFound, UnknownTier
+from tiered_memory.items import Assertion, Assertions, Claim, Conflict, MemoryStats, Page, Reviewed, Status
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, join, opened
-from tiered_memory.recall import check_count
 from tiered_memory.remember import Changes, update
 from tiered_memory.tiers.enabled import Tiers
 
@@ -69,7 +58,7 @@ class _ReviewOperations(_Bound):
         """
         keepings = self._searched(tier)
         check_count(limit, "limit", 1)
-        check_cursor(cursor, "pending")
+        check_cursor(cursor, "pending", r"\d+:\d*")
         return (yield from review.pending((yield from opened()), keepings, self._scope, source, limit, cursor))
 
     @operation
@@ -223,6 +212,8 @@ class LifecycleOperations(_Bound):
     def resolve(self, conflict: Conflict, keep: Literal["a", "b", "both"], *, text: str | None = None) -> Plan[None]:
         """Ends a conflict: keeps one of the two and forgets the other, or keeps both and never reports the pair again.
 
+        The other one is forgotten as the conflict shows it; what says something else by now stays.
+
         Args:
             conflict: The pair, as `conflicts` gave it.
             keep: Which one stays.
@@ -230,6 +221,7 @@ class LifecycleOperations(_Bound):
 
         Raises:
             InvalidQuery: `keep` is none of the three, or a text is given for both.
+            NotFound: What is to be kept isn't there any more.
         """
         if keep not in ("a", "b", "both") or (keep == "both" and text is not None):
             raise InvalidQuery(f"keep={keep!r} must be 'a' or 'b', or 'both' without a text")
@@ -238,9 +230,11 @@ class LifecycleOperations(_Bound):
         if keep == "both":
             return (yield from conflicting.settle(keyspace, tier.keeping, self._scope, conflict))
         kept, other = (conflict.a, conflict.b) if keep == "a" else (conflict.b, conflict.a)
+        if (yield from reading.read(keyspace, tier.keeping, self._scope, kept.id)) is None:
+            raise NotFound(f"nothing stands at id {kept.id!r} in tier {kept.tier!r} any more, so the other one stays")
         if text is not None:
             yield from update(tier, self._scope, kept.id, Changes(text=text))
-        yield from forgetting.forget(keyspace, tier.keeping, self._tiers.everything, self._scope, other.id)
+        yield from forgetting.forget_these(keyspace, tier.keeping, self._scope, [other])
         return None
 
     @operation
@@ -276,7 +270,7 @@ class LifecycleOperations(_Bound):
         metadata: Mapping[str, Any] | None = None,
         dry_run: bool = False,
     ) -> Plan[int]:
-        """Forgets the active and waiting memories that match all that is given, with their history.
+        """Forgets the active memories, with their history, and the waiting ones that match all that is given.
 
         Args:
             tier: Those of this tier; None: of all tiers that are searched.
@@ -286,7 +280,7 @@ class LifecycleOperations(_Bound):
             dry_run: Whether to count only.
 
         Returns:
-            How many memories that were, or at how many ids there would be some.
+            How many memories that were, or would be.
 
         Raises:
             InvalidQuery: Nothing narrows it; use `clear` to forget all.
@@ -303,12 +297,11 @@ class LifecycleOperations(_Bound):
         keyspace = yield from opened()
         total = 0
         for keeping in keepings:
-            ids = yield from ledger.ids(keyspace, keeping, self._scope, match)
+            found = yield from ledger.every(keyspace, keeping, self._scope, match)
             if dry_run:
-                total += len(ids)
+                total += len(found)
             else:
-                everything = self._tiers.everything
-                total += yield from forgetting.forget_many(keyspace, keeping, everything, self._scope, ids)
+                total += yield from forgetting.forget_these(keyspace, keeping, self._scope, found)
         return total
 
     @operation
@@ -325,12 +318,6 @@ class LifecycleOperations(_Bound):
         for keeping in keepings:
             total += yield from ledger.prune(keyspace, keeping, self._scope, keep, before)
         return total
-
-
-def check_cursor(cursor: object, call: str) -> None:
-    """Refuses a cursor that no page of `call` gave."""
-    if cursor is not None and not (isinstance(cursor, str) and cursor.partition(":")[0].isdecimal()):
-        raise InvalidQuery(f"cursor={cursor!r} is not one that a page of `{call}` gave")
 
 
 def _statuses(statuses: Iterable[Status]) -> frozenset[Status]:

@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tiered_memory.assertions import forget as forgetting
+from tiered_memory.checks import check_count, check_cursor
 from tiered_memory.config import MemoryConfig
 from tiered_memory.errors import InvalidScope
 from tiered_memory.handles import Operations
 from tiered_memory.items import Hits, MemoryItem, Page, Stats
-from tiered_memory.lifecycle import AsyncReview, LifecycleOperations, Review, check_cursor
+from tiered_memory.lifecycle import AsyncReview, LifecycleOperations, Review
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, opened
-from tiered_memory.recall import check_count
 from tiered_memory.scope import check_scope, check_scopes
 from tiered_memory.survey import survey
 from tiered_memory.tiers.enabled import Tiers
@@ -63,7 +63,7 @@ class _ScopedOperations(Operations, LifecycleOperations):
         """Forgets a tier of this scope, or all of the scope; returns how many memories that were."""
         keepings = self._tiers.everything if tier is None else [self._tiers[tier].keeping]
         keyspace = yield from opened()
-        return (yield from forgetting.clear(keyspace, keepings, self._tiers.everything, self._scope))
+        return (yield from forgetting.clear(keyspace, keepings, self._scope))
 
     def _scope_of(self, item: MemoryItem) -> str | None:
         if item.scope not in (None, self._scope):
@@ -117,13 +117,13 @@ class _RootOperations(Operations, LifecycleOperations):
         """
         keepings = self._tiers.everything if tier is None else [self._tiers[tier].keeping]
         keyspace = yield from opened()
-        return (yield from forgetting.clear_everywhere(keyspace, keepings, self._tiers.everything))
+        return (yield from forgetting.clear_everywhere(keyspace, keepings))
 
     @operation
     def scopes(self, *, limit: int = 100, cursor: str | None = None) -> Plan[Page[str | None]]:
         """A page of the scopes that hold something; pass the page's `cursor` for the next one."""
         check_count(limit, "limit", 1)
-        check_cursor(cursor, "scopes")
+        check_cursor(cursor, "scopes", r"\d+:.*")
         return (yield from forgetting.scopes((yield from opened()), limit, cursor))
 
     @operation

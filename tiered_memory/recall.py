@@ -9,8 +9,9 @@ from attrs import field, frozen
 
 from tiered_memory import clock, ranking
 from tiered_memory.assertions.surface import marking
+from tiered_memory.checks import check_count, is_number
 from tiered_memory.errors import InvalidQuery
-from tiered_memory.items import Hits, is_number
+from tiered_memory.items import Hits
 from tiered_memory.plan import Plan, embed, join, opened
 from tiered_memory.tiers.base import Search, Tier
 
@@ -47,14 +48,6 @@ class Request:
         check_count(self.k, "k", 0)
         if self.threshold is not None and not (is_number(self.threshold) and -1 <= self.threshold <= 1):
             raise InvalidQuery(f"threshold={self.threshold!r} must be a cosine from -1 to 1")
-
-
-def check_count(value: int, name: str, least: int) -> int:
-    """`value` itself, a whole number of at least `least`; raises `InvalidQuery`."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise InvalidQuery(f"{name}={value!r} must be a whole number of at least {least}")
-    return value
 
 
 def recall(request: Request, places: dict[str, int], floor: float | None) -> Plan[Hits]:

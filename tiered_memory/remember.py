@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from tiered_memory import clock
 from tiered_memory.assertions.read import read
 from tiered_memory.assertions.write import Entry, write
+from tiered_memory.checks import check_metadata
 from tiered_memory.errors import EmbeddingError, InvalidItem, NotFound, TieredMemoryError, UpdateConflict
 from tiered_memory.items import MemoryItem, MemoryRecord, Remembered
 from tiered_memory.plan import Embedding, Plan, embed, join, opened
@@ -109,7 +110,7 @@ class Changes:
             tier=memory.tier,
             id=memory.id,
             scope=memory.scope,
-            metadata=None if self.metadata is None else _merged(memory.metadata, self.metadata),
+            metadata=_merged(memory.metadata, check_metadata(self.metadata)),
             at=self.at,
             confidence=memory.confidence if self.confidence is None else self.confidence,
             importance=memory.importance if self.importance is None else self.importance,
@@ -118,7 +119,9 @@ class Changes:
         )
 
 
-def _merged(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(before: Mapping[str, Any], changes: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if changes is None:
+        return None
     merged = {**before, **changes}
     return {name: value for name, value in merged.items() if value is not None or name not in changes}
 

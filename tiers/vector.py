@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from attrs import evolve, frozen
 
 from tiered_memory import ranking
-from tiered_memory.assertions.fields import RECALLED, expired, is_of, values
+from tiered_memory.assertions.fields import RECALLED, as_written, expired, is_of, values
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.config import DurableConfig
 from tiered_memory.engine.reply import Fields, rows
@@ -74,7 +74,8 @@ class VectorTier(Tier):
         count = search.k + _SPARE if not self.weight else max(2 * search.k, 16)
         while True:
             seen = yield from self._look(search, count)
-            best = sorted(self._passing(seen, search, threshold))[: search.k]
+            with as_written():
+                best = sorted(self._passing(seen, search, threshold))[: search.k]
             if self._is_final(best, seen, search.k, threshold):
                 return [self._hit(row) for row in best]
             count *= 4
@@ -96,6 +97,10 @@ class VectorTier(Tier):
         if self.weight:
             commands.append(self._leading(search, count))
         replies = yield from ask(*commands, hurried=True)
+        with as_written():
+            return self._seen(replies, search, count)
+
+    def _seen(self, replies: list[Any], search: Search, count: int) -> _Seen:
         close, *others = (rows(reply) for reply in replies)
         found = [(key, ranking.similarity(float(row[b"distance"])), row) for key, row in close if row]
         cosine = found[-1][1] if found else 1.0

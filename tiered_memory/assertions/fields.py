@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -128,6 +129,15 @@ def expired(fields: Fields, now: int) -> bool:
     """Whether a memory's time was up at `now`, in microseconds since 1970."""
     moment = fields.get(b"expires_at")
     return moment is not None and 0 < int(moment) <= now
+
+
+@contextmanager
+def as_written() -> Iterator[None]:
+    """Raises `CorruptRecord` where fields are absent, or aren't numbers that should be."""
+    try:
+        yield
+    except (KeyError, ValueError, OverflowError, TypeError) as error:
+        raise CorruptRecord(f"a memory in the store isn't as we wrote it ({type(error).__name__})") from None
 
 
 def _optional(value: bytes | None) -> str | None:

@@ -10,7 +10,7 @@ from tiered_memory.engine.keys import Keyspace, decode_scope
 from tiered_memory.engine.reply import pairs, strings, text
 from tiered_memory.engine.scripts import call
 from tiered_memory.errors import StoreError
-from tiered_memory.items import Page
+from tiered_memory.items import Assertion, Page
 from tiered_memory.plan import Command, Plan, ask, join
 from tiered_memory.scope import digest
 
@@ -21,30 +21,39 @@ _STEP = 1000
 def forget(
     keyspace: Keyspace,
     keeping: Keeping,
-    everything: Sequence[Keeping],
     scope: str | None,
     id: str,
 ) -> Plan[int]:
     """Forgets what stands or waits at an id, with its history; how many memories that were."""
-    ((forgotten, _),) = yield from ask(_forgetting(keyspace, [keeping], everything, scope, digest(id)))
+    ((forgotten, _),) = yield from ask(_forgetting(keyspace, [keeping], scope, digest(id)))
     return int(forgotten)
 
 
-def clear(
-    keyspace: Keyspace, keepings: Sequence[Keeping], everything: Sequence[Keeping], scope: str | None
-) -> Plan[int]:
+def forget_these(keyspace: Keyspace, keeping: Keeping, scope: str | None, these: Sequence[Assertion]) -> Plan[int]:
+    """Forgets these active memories, with their history, and these claims, if they are still there; how many were."""
+    total = 0
+    for start in range(0, len(these), _STEP):
+        chosen = these[start : start + _STEP]
+        replies = yield from ask(
+            *(_forgetting(keyspace, [keeping], scope, digest(each.id), each.number) for each in chosen)
+        )
+        total += sum(int(forgotten) for forgotten, _ in replies)
+    return total
+
+
+def clear(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None) -> Plan[int]:
     """Forgets all that these tiers hold in a scope, step by step; how many memories that were."""
     total = 0
     more = True
     while more:
-        ((forgotten, more),) = yield from ask(_forgetting(keyspace, keepings, everything, scope, ""))
+        ((forgotten, more),) = yield from ask(_forgetting(keyspace, keepings, scope, ""))
         total += forgotten
     return total
 
 
 def erase(keyspace: Keyspace, everything: Sequence[Keeping], scope: str | None) -> Plan[int]:
     """Forgets all of a scope and looks at every key that it could own; how many memories that were."""
-    forgotten = yield from clear(keyspace, everything, everything, scope)
+    forgotten = yield from clear(keyspace, everything, scope)
     keys = keyspace.of(scope)
     (left,) = yield from ask(("EXISTS", *(key for keeping in everything for key in keys.all(keeping.name))))
     (listed,) = yield from ask(("ZSCORE", keys.scopes, keys.member))
@@ -55,13 +64,13 @@ def erase(keyspace: Keyspace, everything: Sequence[Keeping], scope: str | None) 
     return forgotten
 
 
-def clear_everywhere(keyspace: Keyspace, keepings: Sequence[Keeping], everything: Sequence[Keeping]) -> Plan[int]:
+def clear_everywhere(keyspace: Keyspace, keepings: Sequence[Keeping]) -> Plan[int]:
     """Forgets all that these tiers hold in every scope; how many memories that were."""
     total = 0
     cursor: str | None = None
     while True:
         found = yield from scopes(keyspace, 100, cursor)
-        total += sum((yield from join([clear(keyspace, keepings, everything, scope) for scope in found.items])))
+        total += sum((yield from join([clear(keyspace, keepings, scope) for scope in found.items])))
         cursor = found.cursor
         if cursor is None:
             return total
@@ -107,26 +116,9 @@ def tallies(keyspace: Keyspace) -> Plan[tuple[int, dict[tuple[str, str], int]]]:
 
 
 def _forgetting(
-    keyspace: Keyspace,
-    keepings: Sequence[Keeping],
-    everything: Sequence[Keeping],
-    scope: str | None,
-    each: str,
+    keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None, each: str, number: int | str = ""
 ) -> Command:
     keys = keyspace.of(scope)
-    ordered = [*keepings, *(keeping for keeping in everything if keeping not in keepings)]
     now = clock.to_micros(clock.now())
-    addresses = (part for keeping in ordered for part in keeping.address(keys))
-    return call("forget", keys.scopes, (now, keys.member, each, _STEP, len(keepings), *addresses))
-
-
-def forget_many(
-    keyspace: Keyspace, keeping: Keeping, everything: Sequence[Keeping], scope: str | None, ids: Sequence[str]
-) -> Plan[int]:
-    """Forgets what stands or waits at these ids, with its history; how many memories that were."""
-    total = 0
-    for start in range(0, len(ids), _STEP):
-        chosen = ids[start : start + _STEP]
-        replies = yield from ask(*(_forgetting(keyspace, [keeping], everything, scope, digest(id)) for id in chosen))
-        total += sum(int(forgotten) for forgotten, _ in replies)
-    return total
+    addresses = (part for keeping in keepings for part in keeping.address(keys))
+    return call("forget", keys.scopes, (now, keys.member, each, number, _STEP, *addresses))

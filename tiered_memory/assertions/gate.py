@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from tiered_memory import ranking
 from tiered_memory.assertions.fields import expired, is_of
 from tiered_memory.assertions.write import Entry
+from tiered_memory.checks import check_id
 from tiered_memory.config import GateConfig
 from tiered_memory.engine.keys import Keyspace, ScopeKeys
 from tiered_memory.engine.reply import rows
 from tiered_memory.engine.search import ACTIVE, nearest
-from tiered_memory.items import MemoryItem, check_id
+from tiered_memory.items import MemoryItem
 from tiered_memory.plan import Command, Plan, ask
 
 _NEIGHBOURS = 8
@@ -58,14 +59,17 @@ class Gate:
 
 def _neighbours(keyspace: Keyspace, keys: ScopeKeys, entry: Entry) -> Command:
     vector = (keyspace.vector, entry.embedding.vector if entry.embedding else b"")
-    fields = ("id", "scope", "expires_at")
+    fields = ("id", "scope", "text", "expires_at")
     return nearest(keys.index, ACTIVE, {"token": keys.token(entry.keeping.name)}, vector, fields, _NEIGHBOURS)
 
 
 def _twin(reply: object, keys: ScopeKeys, item: MemoryItem, bound: float, now: int) -> str | None:
-    """The id of an active memory of another id that is as near as the bound, if there is one."""
-    for _, fields in rows(reply):
-        near = bool(fields) and ranking.passes(ranking.similarity(float(fields[b"distance"])), bound)
-        if near and is_of(fields, keys) and not expired(fields, now) and fields[b"id"] != item.key.encode():
+    """The id of an active memory of another id that is as near as the bound; None where the item only reaffirms."""
+    active = [fields for _, fields in rows(reply) if fields and is_of(fields, keys) and not expired(fields, now)]
+    own = (item.key.encode(), item.text.encode())
+    if any((fields[b"id"], fields[b"text"]) == own for fields in active):
+        return None
+    for fields in active:
+        if ranking.passes(ranking.similarity(float(fields[b"distance"])), bound) and fields[b"id"] != own[0]:
             return fields[b"id"].decode()
     return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import field, frozen
+from attrs.validators import matches_re
 
 from tiered_memory.engine.keys import ScopeKeys
 
@@ -17,7 +18,7 @@ class Keeping:
     """What remembering does in a tier.
 
     Attributes:
-        name: The tier's name.
+        name: The tier's name: lower case letters, digits and `_`.
         notes: Notes are volatile, listed, and overwritten; records are indexed, searched, and superseded.
         refreshes: Whether remembering the same text again moves its time to now.
         carries: Whether a new text at an id takes over how often the old one was remembered.
@@ -26,7 +27,7 @@ class Keeping:
         idle: After how many milliseconds without a new note a scope's notes are dropped; 0: never.
     """
 
-    name: str
+    name: str = field(validator=matches_re("[a-z][a-z0-9_]*"))
     notes: bool = False
     refreshes: bool = False
     carries: bool = False

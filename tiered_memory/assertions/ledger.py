@@ -69,17 +69,11 @@ def matching(
     return Assertions(best[:top_k], truncated=len(best) > top_k)
 
 
-def ids(keyspace: Keyspace, keeping: Keeping, scope: str | None, match: Match) -> Plan[list[str]]:
-    """The ids at which an assertion matches, each once."""
-    found: dict[str, None] = {}
-    yield from _scan(
-        keyspace,
-        keeping,
-        scope,
-        match.statuses,
-        lambda part: found.update((each.id, None) for each in filter(match.fits, part)),
-    )
-    return list(found)
+def every(keyspace: Keyspace, keeping: Keeping, scope: str | None, match: Match) -> Plan[list[Assertion]]:
+    """All matches."""
+    found: list[Assertion] = []
+    yield from _scan(keyspace, keeping, scope, match.statuses, lambda part: found.extend(filter(match.fits, part)))
+    return found
 
 
 def prune(keyspace: Keyspace, keeping: Keeping, scope: str | None, keep: int, before: int | None) -> Plan[int]:

@@ -56,7 +56,7 @@ def decide(
 ) -> Plan[Reviewed]:
     """Promotes or rejects what waits at an id; with a `version`, only while that is what waits and stands there."""
     keys = keyspace.of(scope)
-    rules = (keeping.half_life, keeping.rules) if verdict == "promote" else ()
+    rules = (keeping.most, keeping.half_life, keeping.rules) if verdict == "promote" else ()
     arguments = (_now(), keys.member, *keeping.address(keys), *rules, digest(id), version or "")
     ((outcome, newer, its, older, older_fields),) = yield from ask(
         call(verdict, keys.scopes, arguments), repeatable=False

@@ -10,11 +10,12 @@ from attrs import frozen
 
 from tiered_memory.assertions.fields import own_fields
 from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.checks import encode_metadata
 from tiered_memory.clock import to_micros
 from tiered_memory.engine.keys import Keyspace, ScopeKeys
 from tiered_memory.engine.reply import text
 from tiered_memory.engine.scripts import call
-from tiered_memory.items import MemoryItem, Outcome, Remembered, encode_metadata
+from tiered_memory.items import MemoryItem, Outcome, Remembered
 from tiered_memory.plan import Embedding, Plan, ask
 from tiered_memory.scope import digest
 

@@ -1,4 +1,4 @@
-"""The command line: `tiered-memory demo | remember | recall | clear | stats | doctor`."""
+"""The command line, `tiered-memory`: try `tiered-memory --help`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The commands and their options."""
+"""The root of the command line, and the commands to try, fill and check a memory."""
 
 from __future__ import annotations
 
-import json
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -10,9 +10,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 import tiered_memory
+from tiered_memory.cli import conflicts, forgetting, reading, review
 from tiered_memory.cli.options import Options, command
 from tiered_memory.cli.output import Answer, counted, hits_table, plain, printable
-from tiered_memory.items import Stats
+from tiered_memory.cli.parameters import TIERS, Scope, json_object, moment
+from tiered_memory.items import Remembered, Stats
 
 app = typer.Typer(
     help="Memory for agents: four tiers, exact scopes, on Redis. New here? Run `tiered-memory demo`.",
@@ -38,19 +40,6 @@ def _root(
     pass
 
 
-def _metadata(text: str) -> dict[str, Any]:
-    try:
-        metadata = json.loads(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"not JSON: {error}") from None
-    if not isinstance(metadata, dict):
-        raise typer.BadParameter('not a JSON object such as {"ticket": 7}')
-    return metadata
-
-
-_TIERS = "`working`, `semantic`, `episodic` or `procedural`"
-
-
 @command(app)
 def demo(options: Options) -> Answer:
     """Watch an agent remember a conversation of 60 turns, and recall from it across four tiers."""
@@ -63,25 +52,45 @@ def demo(options: Options) -> Answer:
 def remember(
     options: Options,
     text: Annotated[str, typer.Argument(help="The memory itself, in words.", show_default=False)],
-    tier: Annotated[str, typer.Option(help=f"Where it goes: {_TIERS}.")] = "semantic",
-    scope: Annotated[str | None, typer.Option(help="Its exact scope.", show_default="the unscoped pool")] = None,
+    tier: Annotated[str, typer.Option(help=f"Where it goes: {TIERS}.")] = "semantic",
+    scope: Scope = None,
     id: Annotated[
         str | None, typer.Option(help="Where it stands in its tier and scope.", show_default="a digest of the text")
     ] = None,
-    metadata: Annotated[
-        dict[str, Any] | None,
-        typer.Option(parser=_metadata, metavar="JSON", help="A JSON object to keep with it."),
-    ] = None,
+    metadata: Annotated[dict[str, Any] | None, json_object("A JSON object to keep with it.")] = None,
+    at: Annotated[datetime | None, moment("When it happened", "now")] = None,
+    status: Annotated[str, typer.Option(help="`active`, or `candidate` to wait for review.")] = "active",
+    source: Annotated[str | None, typer.Option(help="Who says so.", show_default="nobody in particular")] = None,
+    confidence: Annotated[float, typer.Option(help="How sure the source is, from 0 to 1.")] = 0.5,
+    importance: Annotated[float, typer.Option(help="How much it matters, from 0 to 1.")] = 0.5,
     ttl: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="After how many seconds it is forgotten.", show_default="never"),
     ] = None,
 ) -> Answer:
     """Remember a text."""
-    item = tiered_memory.MemoryItem(text, tier, id=id, scope=scope, metadata=metadata, ttl=ttl)
+    item = tiered_memory.MemoryItem(
+        text,
+        tier,
+        id=id,
+        scope=scope,
+        metadata=metadata,
+        at=at,
+        status=status,
+        confidence=confidence,
+        importance=importance,
+        source=source,
+        ttl=ttl,
+    )
     with options.open() as mem:
         (remembered,) = mem.remember(item)
-    return Answer(plain(remembered), f"{remembered.outcome} in {remembered.tier}, id {printable(remembered.id)}")
+    return Answer(plain(remembered), _outcome(remembered))
+
+
+def _outcome(remembered: Remembered) -> str:
+    outcome = remembered.outcome.replace("_", " ")
+    waits = "; waits for review" if outcome.endswith("queued") else ""
+    return f"{outcome} in {remembered.tier}, id {printable(remembered.id)}{waits}"
 
 
 @command(app)
@@ -98,40 +107,24 @@ def recall(
     threshold: Annotated[
         float | None, typer.Option(help="The least cosine of a hit, from -1 to 1.", show_default="each tier's own")
     ] = None,
+    as_of: Annotated[datetime | None, moment("What was believed at that time", "now")] = None,
+    include_superseded: Annotated[
+        bool, typer.Option("--include-superseded", help="Find what was believed before, too.")
+    ] = False,
 ) -> Answer:
     """Recall the most relevant memories, best first, and why they are."""
     with options.open() as mem:
-        hits = mem.recall(query, k=k, tier=tier or None, threshold=threshold, scope=scope or None)
+        hits = mem.recall(
+            query,
+            k=k,
+            tier=tier or None,
+            threshold=threshold,
+            scope=scope or None,
+            as_of=as_of,
+            include_superseded=include_superseded,
+        )
     several = len(scope or ()) > 1
-    return Answer({"hits": [plain(hit) for hit in hits]}, hits_table(hits, with_scope=several))
-
-
-@command(app)
-def clear(
-    options: Options,
-    scope: Annotated[str | None, typer.Option(help="The exact scope to forget.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Forget in EVERY scope of the namespace.")] = False,
-    tier: Annotated[str | None, typer.Option(help="Forget this tier only.", show_default="all tiers")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask before forgetting with --all.")] = False,
-) -> Answer:
-    """Forget a scope, or a tier of it; with --all, every scope."""
-    if everything == (scope is not None):
-        raise typer.BadParameter("say what to forget: either --scope SCOPE or --all")
-    with options.open() as mem:
-        if everything and not yes:
-            _confirm(mem.stats(), tier)
-        cleared = mem.clear(tier) if scope is None else mem.scoped(scope).clear(tier)
-    return Answer({"cleared": cleared}, f"forgot {_memories(cleared)}")
-
-
-def _confirm(stats: Stats, tier: str | None) -> None:
-    what = "everything" if tier is None else f"tier {tier!r}"
-    question = f"Forget {what} in namespace {stats.namespace!r} ({counted(stats.scopes, 'scope')})?"
-    typer.confirm(question, abort=True, err=True)
-
-
-def _memories(number: int) -> str:
-    return "1 memory" if number == 1 else f"{number} memories"
+    return Answer({"hits": [plain(hit) for hit in hits]}, hits_table(hits, with_scope=several, as_of=as_of))
 
 
 @command(app)
@@ -162,3 +155,8 @@ def doctor(
     from tiered_memory.cli.doctor import run
 
     return run(options, fetch=fetch)
+
+
+for part in (reading.app, conflicts.app, forgetting.app):
+    app.add_typer(part)
+app.add_typer(review.app, name="review")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from attrs import evolve, frozen
@@ -17,7 +17,9 @@ from rich.console import Console
 from tiered_memory.cli.output import Answer, console, write, write_error
 from tiered_memory.embedders.base import Embedder
 from tiered_memory.errors import TieredMemoryError
-from tiered_memory.memory import Memory, memory
+from tiered_memory.memory import Memory, ScopedMemory, memory
+
+Handle: TypeAlias = "Memory | ScopedMemory"
 
 Url = Annotated[
     str | None,
@@ -75,6 +77,12 @@ class Options:
         """A memory there."""
         return memory(url=self.url, data_dir=self.data_dir, namespace=self.namespace, embedder=self.embedder())
 
+    @contextmanager
+    def open_scope(self, scope: str | None) -> Iterator[Handle]:
+        """A handle there that is bound to one scope; None: the unscoped pool."""
+        with self.open() as mem:
+            yield mem if scope is None else mem.scoped(scope)
+
     def open_at(self, url: str) -> Memory:
         """A memory at the URL that `redis` gave."""
         return evolve(self, url=url, data_dir=None).open()
@@ -104,8 +112,11 @@ def _options(  # the signature from which each command takes these options
     return Options(url, data_dir, namespace, embedder, as_json)
 
 
-def command(app: typer.Typer) -> Callable[[Callable[..., Answer]], Callable[..., None]]:
-    """Registers a function of `Options` and of options of its own as a command; the answer is printed as asked for."""
+def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[..., Answer]], Callable[..., None]]:
+    """Registers a function of `Options` and of options of its own as a command; the answer is printed as asked for.
+
+    The command has the function's name, or the one that is given.
+    """
 
     def register(function: Callable[..., Answer]) -> Callable[..., None]:
         common = inspect.signature(_options, eval_str=True).parameters
@@ -118,7 +129,7 @@ def command(app: typer.Typer) -> Callable[[Callable[..., Answer]], Callable[...,
         parameters = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in (*own, *common.values())]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
-        return app.command(function.__name__, help=inspect.getdoc(function))(run)
+        return app.command(name or function.__name__, help=inspect.getdoc(function))(run)
 
     return register
 

@@ -27,9 +27,9 @@ class Answer(NamedTuple):
     code: int = 0
 
 
-def console(*, quiet: bool = False) -> Console:
-    """Standard output, as wide as the terminal (80 columns without one), without colour if `NO_COLOR` is set."""
-    return Console(highlight=False, markup=False, emoji=False, quiet=quiet)
+def console(*, quiet: bool = False, stderr: bool = False) -> Console:
+    """A standard stream, as wide as the terminal (80 columns without one), without colour if `NO_COLOR` is set."""
+    return Console(highlight=False, markup=False, emoji=False, quiet=quiet, stderr=stderr)
 
 
 def write(answer: Answer, *, as_json: bool) -> None:
@@ -63,16 +63,19 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in " ".join(text.split()))
 
 
-def hits_table(hits: Iterable[RecalledMemory], *, with_scope: bool = False) -> RenderableType:
-    """Hits, best first, each with its score, tier, text, and why it is there."""
-    now = clock.now()
+def hits_table(
+    hits: Iterable[RecalledMemory], *, with_scope: bool = False, as_of: datetime | None = None
+) -> RenderableType:
+    """Hits, best first, each with its score, tier, text, and why it is there (or was, at the time `as_of`)."""
+    now = as_of or clock.now()
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", no_wrap=True, style="bold")
     table.add_column(no_wrap=True, style="cyan")
     table.add_column(overflow="fold")
     for hit in hits:
         scope = f", scope {'(none)' if hit.scope is None else printable(hit.scope)}" if with_scope else ""
-        reason = Text(why(hit, now) + scope, style="dim")
+        believed = ", now superseded" if hit.status == "superseded" else ""
+        reason = Text(why(hit, now) + believed + scope, style="dim")
         table.add_row(f"{hit.score:.2f}", hit.tier, Group(Text(printable(hit.text)), reason))
     return table if table.row_count else Text("nothing found", style="dim")
 

@@ -38,9 +38,9 @@ def open_namespace(namespace: str, partitions: int, embedder: str, dimensions: i
         "dimensions": str(dimensions),
     }
     setting = [("HSETNX", keyspace.meta, name, value) for name, value in wanted.items()]
-    *settled, found = yield from ask(*setting, ("HGETALL", keyspace.meta))
+    *_, found = yield from ask(*setting, ("HGETALL", keyspace.meta))
     _check_meta(namespace, wanted, strings(pairs(found)))
-    yield from _settle_indexes(keyspace, dimensions, is_new=all(settled))
+    yield from _settle_indexes(keyspace, dimensions)
     return keyspace
 
 
@@ -58,10 +58,11 @@ def _check_meta(namespace: str, wanted: dict[str, str], found: dict[str, str]) -
             )
 
 
-def _settle_indexes(keyspace: Keyspace, dimensions: int, *, is_new: bool) -> Plan[None]:
+def _settle_indexes(keyspace: Keyspace, dimensions: int) -> Plan[None]:
     partitions = range(keyspace.partitions)
     fields = _fields(keyspace.vector, dimensions)
-    creating = (_create(keyspace, partition, fields) for partition in partitions)
+    started = yield from ask(*(("EXISTS", keyspace.sequence(partition)) for partition in partitions))
+    creating = (_create(keyspace, each, fields, scans=bool(started[each])) for each in partitions)
     made = yield from ask(*creating, keep_errors=True)
     for reply in made:
         if isinstance(reply, Exception) and "already exists" not in str(reply):
@@ -71,7 +72,7 @@ def _settle_indexes(keyspace: Keyspace, dimensions: int, *, is_new: bool) -> Pla
         infos = [strings(pairs(reply)) for reply in replies]
         for info in infos:
             _check_index(fields, info)
-        if is_new or all(float(info.get("percent_indexed", 1)) == 1 for info in infos):
+        if not any(started) or all(float(info.get("percent_indexed", 1)) == 1 for info in infos):
             return
         yield Pause(_PAUSE)
     raise StoreUnavailable(f"the index of namespace {keyspace.namespace!r} is still being built; try again later")
@@ -90,10 +91,11 @@ def _fields(vector: str, dimensions: int) -> list[Any]:
     return [field.as_redis_field() for field in schema.fields.values()]
 
 
-def _create(keyspace: Keyspace, partition: int, fields: list[Any]) -> Command:
+def _create(keyspace: Keyspace, partition: int, fields: list[Any], *, scans: bool) -> Command:
     definition = [argument for field in fields for argument in field.redis_args()]
     prefix = keyspace.records(partition)
-    return ("FT.CREATE", keyspace.index(partition), "ON", "HASH", "PREFIX", 1, prefix, "SCHEMA", *definition)
+    scan = () if scans else ("SKIPINITIALSCAN",)
+    return ("FT.CREATE", keyspace.index(partition), "ON", "HASH", "PREFIX", 1, prefix, *scan, "SCHEMA", *definition)
 
 
 def _check_index(fields: list[Any], info: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """How a namespace lies in Redis: partitions, and the keys of one scope.
 
     {namespace:p}:scopes          sorted set   the scopes of partition p that hold something
+    {namespace:p}:holding         hash         how many active and waiting memories each of these scopes has
     {namespace:p}:sequence        integer      numbers the partition's records in the order of their making
     {namespace:p}:counts          hash         how many memories, by tier and status
     {namespace:p}:due             sorted set   tiers that hold something which expires, by the time of the first
@@ -12,6 +13,7 @@
     {namespace:p}:surfaced:TOKEN  hash         digest of an id → how often recalls have shown it
     {namespace:p}:surfaced_at:TOKEN  hash      digest of an id → when one last did
     {namespace:p}:waiting:TOKEN   sorted set   number:digest of the records that wait for review, by number
+    {namespace:p}:lapsing:TOKEN   sorted set   those of them that expire, by time
     {namespace:p}:claims:TOKEN    hash         digest of an id → numbers of the records that wait there, newest first
     {namespace:p}:tally:TOKEN     hash         how many memories, by status
     {namespace:p}:settled:TOKEN   set          pairs of records that are much alike, and shall be
@@ -31,7 +33,8 @@ from attrs import frozen
 from tiered_memory.scope import digest
 
 KINDS = (
-    "slots", "order", "expiry", "retention", "surfaced", "surfaced_at", "waiting", "claims", "tally", "settled",
+    "slots", "order", "expiry", "retention", "surfaced", "surfaced_at", "waiting", "lapsing", "claims", "tally",
+    "settled",
 )  # fmt: skip
 """The kinds of keys that a scope may have for each tier."""
 
@@ -87,6 +90,10 @@ class Keyspace:
     def records(self, partition: int) -> str:
         """What the keys of a partition's records begin with."""
         return f"{self._tag(partition)}:record:"
+
+    def sequence(self, partition: int) -> str:
+        """The key of the number that a partition's newest record has."""
+        return f"{self._tag(partition)}:sequence"
 
     def scopes(self, partition: int) -> str:
         """The key of a partition's scopes."""

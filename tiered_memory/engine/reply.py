@@ -14,7 +14,7 @@ def pairs(reply: Any) -> dict[Any, Any]:
     """A map that came as one, or as a flat list of names and values."""
     if isinstance(reply, Mapping):
         return dict(reply)
-    return dict(zip(reply[::2], reply[1::2], strict=True))
+    return dict(zip(reply[::2], reply[1::2], strict=False))
 
 
 def rows(reply: Any) -> list[tuple[bytes, Fields]]:

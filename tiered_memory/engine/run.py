@@ -69,6 +69,7 @@ class _Engine:
         self._server: EmbeddedRedis | None = None
         self._keyspace: Keyspace | None = None
         self._later: deque[Later] = deque(maxlen=_MOST_LATER)
+        self._took_along = False
         self._closed = False
 
     def __repr__(self) -> str:
@@ -89,6 +90,8 @@ class _Engine:
         if own is not None:
             return connect.check_client(own, asynchronous=self.asynchronous) or (yield from connect.inspect()).cluster
         make = connect.nonblocking if self.asynchronous else connect.blocking
+        if self._client is not None:
+            yield _Close(self._client)
         url = yield _Work(self._locate)
         self._client = make(self.config, url)
         server = yield from connect.inspect()
@@ -122,6 +125,8 @@ class _Engine:
         if not step.keep_errors:
             for reply in replies:
                 if isinstance(reply, Exception):
+                    if "no such index" in str(reply):
+                        self._keyspace = None  # so that the next call makes it anew
                     raise ours(reply) from None
         return replies
 
@@ -131,6 +136,10 @@ class _Engine:
         with suppress(IndexError):
             while True:
                 taken += self._later.popleft().commands()
+        if taken and not self._took_along:
+            # a script that the server hasn't seen yet would run too late, after what follows it
+            self._took_along = True
+            taken[0] = in_full(taken[0])
         return taken
 
     def _pipeline(self, commands: Sequence[Command]) -> Any:

@@ -1,24 +1,25 @@
 -- KEYS[1] is {namespace:p}:scopes; every other key is made from it and lies in the same slot.
 local prefix = string.sub(KEYS[1], 1, -7)
-local sequence, counts, due = prefix .. 'sequence', prefix .. 'counts', prefix .. 'due'
+local sequence, counts, due, holding = prefix .. 'sequence', prefix .. 'counts', prefix .. 'due', prefix .. 'holding'
 
 local function key(kind, token) return prefix .. kind .. ':' .. token end
 
 local function record_key(number) return prefix .. 'record:' .. number end
 
 local kinds = {
-  slots = 'hash', order = 'zset', expiry = 'zset', retention = 'zset', waiting = 'zset', claims = 'hash',
-  surfaced = 'hash', surfaced_at = 'hash', tally = 'hash', settled = 'set',
+  slots = 'hash', order = 'zset', expiry = 'zset', retention = 'zset', waiting = 'zset', lapsing = 'zset',
+  claims = 'hash', surfaced = 'hash', surfaced_at = 'hash', tally = 'hash', settled = 'set',
 }
 
--- A scope's tier: its token, its name, and whether it keeps 'notes' or 'records'.
-local function tier_of(token, name, kind)
-  local tier = { token = token, name = name, notes = kind == 'notes' }
+-- A scope's tier: its token, its name, whether it keeps 'notes' or 'records', and its scope as a member of the scopes,
+-- which scripts need that add to it or take from it.
+local function tier_of(token, name, kind, member)
+  local tier = { token = token, name = name, notes = kind == 'notes', member = member }
   for each in pairs(kinds) do tier[each] = key(each, token) end
   return tier
 end
 
-local function read_tier(at) return tier_of(ARGV[at], ARGV[at + 1], ARGV[at + 2]) end
+local function read_tier(at, member) return tier_of(ARGV[at], ARGV[at + 1], ARGV[at + 2], member) end
 
 -- Looks at every key that a script may write, before it writes any: nothing is left half done.
 local function wrong_type(tier)
@@ -31,7 +32,7 @@ local function wrong_type(tier)
 end
 
 local function wrong_shared_type()
-  local shared = { [KEYS[1]] = 'zset', [sequence] = 'string', [counts] = 'hash', [due] = 'zset' }
+  local shared = { [KEYS[1]] = 'zset', [sequence] = 'string', [counts] = 'hash', [due] = 'zset', [holding] = 'hash' }
   for name, wanted in pairs(shared) do
     local found = redis.call('TYPE', name).ok
     if found ~= 'none' and found ~= wanted then
@@ -40,10 +41,21 @@ local function wrong_shared_type()
   end
 end
 
+-- A scope is among the partition's scopes as long as it holds something.
+local function hold(member, change)
+  if redis.call('HINCRBY', holding, member, change) > 0 then
+    redis.call('ZADD', KEYS[1], 0, member)
+  else
+    redis.call('HDEL', holding, member)
+    redis.call('ZREM', KEYS[1], member)
+  end
+end
+
 local function tally(tier, status, change)
   if change == 0 then return end
   redis.call('HINCRBY', counts, tier.name .. ':' .. status, change)
   if redis.call('HINCRBY', tier.tally, status, change) == 0 then redis.call('HDEL', tier.tally, status) end
+  if status == 'active' or status == 'candidate' then hold(tier.member, change) end
 end
 
 local function flat(map)
@@ -60,7 +72,17 @@ local function each_number(list, visit)
   for number in string.gmatch(list, '%d+') do visit(number) end
 end
 
-local function first_number(list) return string.match(list, '^%d+') end
+local function first_number(list)
+  local first = string.match(list, '^(%d+)[%d,]*$')
+  if not first then error({ err = 'CORRUPT what stands at an id is not as we wrote it' }) end
+  return first
+end
+
+local function unpacked(value)
+  local readable, note = pcall(cmsgpack.unpack, value)
+  if not readable or type(note) ~= 'table' then error({ err = 'CORRUPT a note is not as we wrote it' }) end
+  return note
+end
 
 -- When the id with this digest expires, in microseconds since 1970, or nil.
 local function expiry_of(tier, digest)
@@ -74,9 +96,12 @@ local function expired(tier, digest, now)
 end
 
 local function announce_due(tier)
-  local first = redis.call('ZRANGE', tier.expiry, 0, 0, 'WITHSCORES')
-  local member = tier.token .. ':' .. (tier.notes and 'notes' or 'records') .. ':' .. tier.name
-  if first[2] then redis.call('ZADD', due, first[2], member) else redis.call('ZREM', due, member) end
+  local member = table.concat({ tier.token, tier.notes and 'notes' or 'records', tier.name, tier.member }, ':')
+  redis.call('ZREM', due, member)
+  for _, each in ipairs({ tier.expiry, tier.lapsing }) do
+    local first = redis.call('ZRANGE', each, 0, 0, 'WITHSCORES')[2]
+    if first then redis.call('ZADD', due, 'LT', first, member) end
+  end
 end
 
 -- Takes off the marks of having been surfaced; answers how often and when last.
@@ -89,18 +114,54 @@ local function unmark(tier, digest)
   return count, moment
 end
 
--- Forgets what waits for review at an id; answers how many that were.
-local function drop_claims(tier, digest)
-  local numbers = redis.call('HGET', tier.claims, digest)
-  if not numbers then return 0 end
-  local dropped = 0
-  each_number(numbers, function(number)
-    redis.call('UNLINK', record_key(number))
-    dropped = dropped + redis.call('ZREM', tier.waiting, number .. ':' .. digest)
+-- The numbers of what waits for review at an id, newest first, and of what lapsed or is gone while it waited.
+local function claims_at(tier, digest, now)
+  local live, lapsed = {}, {}
+  each_number(redis.call('HGET', tier.claims, digest) or '', function(number)
+    local text, expires = unpack(redis.call('HMGET', record_key(number), 'text', 'expires_at'))
+    local list = text and (not expires or tonumber(expires) > now) and live or lapsed
+    list[#list + 1] = number
   end)
+  return live, lapsed
+end
+
+-- Takes a claim out of the review queue; its record stays.
+local function unqueue(tier, number, digest)
+  local member = number .. ':' .. digest
+  redis.call('ZREM', tier.waiting, member)
+  redis.call('ZREM', tier.lapsing, member)
+  tally(tier, 'candidate', -1)
+end
+
+local function drop_claim(tier, number, digest)
+  redis.call('UNLINK', record_key(number))
+  unqueue(tier, number, digest)
+end
+
+-- Forgets what waits for review at an id; answers how many claims that were, without those that have lapsed.
+local function drop_claims(tier, digest, now)
+  local live, lapsed = claims_at(tier, digest, now)
+  for _, list in ipairs({ live, lapsed }) do
+    for _, number in ipairs(list) do drop_claim(tier, number, digest) end
+  end
   redis.call('HDEL', tier.claims, digest)
-  tally(tier, 'candidate', -dropped)
-  return dropped
+  return #live
+end
+
+local function set_claims(tier, digest, numbers)
+  if #numbers == 0 then
+    redis.call('HDEL', tier.claims, digest)
+  else
+    redis.call('HSET', tier.claims, digest, table.concat(numbers, ','))
+  end
+end
+
+-- Forgets what lapsed while it waited at an id; answers the numbers of what still waits there, newest first.
+local function drop_lapsed_claims(tier, digest, now)
+  local live, lapsed = claims_at(tier, digest, now)
+  for _, number in ipairs(lapsed) do drop_claim(tier, number, digest) end
+  if #lapsed > 0 then set_claims(tier, digest, live) end
+  return live
 end
 
 -- Forgets what stands at an id, its history included; what waits there for review stays.
@@ -130,24 +191,32 @@ local function drop_notes(tier)
   redis.call('DEL', tier.slots, tier.order, tier.expiry, tier.retention, tier.surfaced, tier.surfaced_at)
 end
 
--- Forgets up to `most` of what has expired. The empty digest stands for all notes of an idle scope.
+-- Forgets up to `most` of what has expired; answers whether there may be more. The empty digest stands for all notes
+-- of an idle scope.
 local function sweep(tier, now, most)
   local gone = redis.call('ZRANGE', tier.expiry, '-inf', string.format('%.0f', now), 'BYSCORE', 'LIMIT', 0, most)
   for _, digest in ipairs(gone) do
     if digest == '' then drop_notes(tier) else drop_active(tier, digest) end
     redis.call('ZREM', tier.expiry, digest)
   end
+  local lapsed = redis.call('ZRANGE', tier.lapsing, '-inf', string.format('%.0f', now), 'BYSCORE', 'LIMIT', 0, most)
+  for _, member in ipairs(lapsed) do
+    drop_lapsed_claims(tier, string.match(member, ':(.*)$'), now)
+    redis.call('ZREM', tier.lapsing, member)
+  end
   announce_due(tier)
+  return #gone == most or #lapsed == most
 end
 
 -- Forgets what expired in the partition, in up to `most` tiers; answers whether there may be more.
 local function sweep_due(now, most)
   local members = redis.call('ZRANGE', due, '-inf', string.format('%.0f', now), 'BYSCORE', 'LIMIT', 0, most)
-  for _, member in ipairs(members) do
-    local token, kind, name = string.match(member, '^(%x+):(%a+):(.*)$')
-    sweep(tier_of(token, name, kind), now, 100)
+  local more = #members == most
+  for _, each in ipairs(members) do
+    local token, kind, name, member = string.match(each, '^(%x+):(%a+):([^:]*):(.*)$')
+    more = sweep(tier_of(token, name, kind, member), now, 100) or more
   end
-  return #members == most
+  return more
 end
 
 local function all_idle(tier, now) return tier.notes and expired(tier, '', now) end
@@ -155,7 +224,7 @@ local function all_idle(tier, now) return tier.notes and expired(tier, '', now) 
 -- A note is packed as a flat map of fields; a record is a hash of the same fields, here with the marks of having been
 -- surfaced, which are kept apart since a record that changes is indexed anew.
 local function fields_of(tier, value, digest)
-  if tier.notes then return flat(cmsgpack.unpack(value)) end
+  if tier.notes then return flat(unpacked(value)) end
   local fields = redis.call('HGETALL', record_key(first_number(value)))
   local surfaced = #fields > 0 and redis.call('HGET', tier.surfaced, digest)
   if surfaced then
@@ -166,27 +235,8 @@ local function fields_of(tier, value, digest)
   return fields
 end
 
--- Takes out of the review queue what expired while it waited at an id.
-local function drop_lapsed_claims(tier, digest, now)
-  local claims = redis.call('HGET', tier.claims, digest)
-  if not claims then return end
-  local kept = {}
-  each_number(claims, function(number)
-    local text, expires = unpack(redis.call('HMGET', record_key(number), 'text', 'expires_at'))
-    if text and (not expires or expires == '0' or tonumber(expires) > now) then
-      kept[#kept + 1] = number
-    else
-      redis.call('UNLINK', record_key(number))
-      redis.call('ZREM', tier.waiting, number .. ':' .. digest)
-      tally(tier, 'candidate', -1)
-    end
-  end)
-  if #kept == 0 then
-    redis.call('HDEL', tier.claims, digest)
-  else
-    redis.call('HSET', tier.claims, digest, table.concat(kept, ','))
-  end
-end
+-- What tells this state of an id from any other: what waits there, and what stands there.
+local function state_of(claims, older) return table.concat(claims, ',') .. '/' .. older .. '/' end
 
 -- What a review answers: its outcome, then the number and the fields of what waited and of what stood there.
 local function review(outcome, newer, older)

@@ -1,22 +1,38 @@
--- Forgets: ARGV is now, the scope as a member, a digest ('' for all), how many at the most, the number of tiers to
--- forget in, then every tier of the scope (token, name, kind), those first.
+-- Forgets: ARGV is now, the scope as a member, a digest ('' for all), a number ('' for all that stands or waits there),
+-- how many at the most, then the tiers to forget in (token, name, kind).
 -- Answers how many memories were forgotten, and whether there may be more.
-local now, digest, most = tonumber(ARGV[1]), ARGV[3], tonumber(ARGV[4])
+local now, digest, number, most = tonumber(ARGV[1]), ARGV[3], ARGV[4], tonumber(ARGV[5])
 local tiers = {}
-for at = 6, #ARGV, 3 do tiers[#tiers + 1] = read_tier(at) end
+for at = 6, #ARGV, 3 do tiers[#tiers + 1] = read_tier(at, ARGV[2]) end
 local wrong = wrong_shared_type()
 for _, tier in ipairs(tiers) do wrong = wrong or wrong_type(tier) end
 if wrong then return wrong end
 
-local function forget(tier, each)
+local function forget_active(tier, each)
   local lapsed = expired(tier, each, now) or all_idle(tier, now)
   local dropped = drop_active(tier, each)
-  return (lapsed and 0 or dropped) + drop_claims(tier, each)
+  return lapsed and 0 or dropped
+end
+
+-- Forgets what stands at an id, with its history, or one claim there, if that has the number which is meant.
+local function forget_one(tier, each)
+  local value = redis.call('HGET', tier.slots, each)
+  if value and first_number(value) == number then return forget_active(tier, each) end
+  local claims, others = drop_lapsed_claims(tier, each, now), {}
+  for _, claim in ipairs(claims) do
+    if claim == number then drop_claim(tier, claim, each) else others[#others + 1] = claim end
+  end
+  set_claims(tier, each, others)
+  return #claims - #others
+end
+
+local function forget(tier, each)
+  if number ~= '' then return forget_one(tier, each) end
+  return forget_active(tier, each) + drop_claims(tier, each, now)
 end
 
 local forgotten, left = 0, most
-for place = 1, tonumber(ARGV[5]) do
-  local tier = tiers[place]
+for _, tier in ipairs(tiers) do
   local digests = { digest }
   if digest == '' then
     digests = redis.call('ZRANGE', tier.order, 0, left - 1)
@@ -31,10 +47,4 @@ for place = 1, tonumber(ARGV[5]) do
   announce_due(tier)
   if left <= 0 then break end
 end
-
-local remains = false
-for _, tier in ipairs(tiers) do
-  if redis.call('EXISTS', tier.slots, tier.claims) > 0 then remains = true end
-end
-if not remains then redis.call('ZREM', KEYS[1], ARGV[2]) end
 return { forgotten, (digest == '' and left <= 0) and 1 or 0 }

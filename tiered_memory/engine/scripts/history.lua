@@ -16,7 +16,5 @@ if value and not expired(tier, digest, now) then
   add(first, fields_of(tier, value, digest))
   each_number(string.sub(value, #first + 1), function(number) add(number, redis.call('HGETALL', record_key(number))) end)
 end
-each_number(redis.call('HGET', tier.claims, digest) or '', function(number)
-  add(number, redis.call('HGETALL', record_key(number)))
-end)
+for _, number in ipairs(claims_at(tier, digest, now)) do add(number, redis.call('HGETALL', record_key(number))) end
 return found

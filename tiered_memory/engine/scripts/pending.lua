@@ -1,19 +1,15 @@
 #!lua flags=no-writes
 -- Reads a part of a tier's review queue: ARGV is now, the tier (token, name, kind), where to go on from, how many.
--- Answers where to go on from ('' at the end), then for each claim its number, its fields, the version of what
--- waits and stands at its id, the number of what stands there and its fields (or '' and nothing).
+-- Answers where to go on from ('' at the end), then for each claim its number, its fields, its version (the state of
+-- its id, and its number), the number of what stands there and its fields (or '' and nothing).
 local tier = read_tier(2)
 local now, from, limit = tonumber(ARGV[1]), ARGV[5], tonumber(ARGV[6])
 local found, more = {}, true
 
-local function lapsed(fields)
-  for place = 1, #fields, 2 do
-    if fields[place] == 'expires_at' then
-      local moment = tonumber(fields[place + 1])
-      return moment > 0 and moment <= now
-    end
+local function contains(list, wanted)
+  for _, each in ipairs(list) do
+    if each == wanted then return true end
   end
-  return #fields == 0
 end
 
 local function standing(digest)
@@ -30,11 +26,11 @@ while more and #found < limit do
   for place = 1, #batch, 2 do
     local number, digest = string.match(batch[place], '^(%d+):(%x+)$')
     from = batch[place + 1]
-    local fields = redis.call('HGETALL', record_key(number))
-    if not lapsed(fields) then
+    local claims = claims_at(tier, digest, now)
+    if contains(claims, number) then
       local other, its = standing(digest)
-      local version = (redis.call('HGET', tier.claims, digest) or '') .. '/' .. other
-      found[#found + 1] = { number, fields, version, other, its }
+      local version = state_of(claims, other) .. number
+      found[#found + 1] = { number, redis.call('HGETALL', record_key(number)), version, other, its }
     end
   end
   more = #batch == 2 * asked

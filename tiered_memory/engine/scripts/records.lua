@@ -49,3 +49,16 @@ local function put_first(tier, digest, number)
   redis.call('ZADD', tier.order, number, digest)
   tally(tier, 'active', 1)
 end
+
+-- Evicts what is over the tier's bound: of notes the first one in, of records the least retained that is not among
+-- the up to `count` new ones.
+local function evict(tier, count, new)
+  local over = redis.call('HLEN', tier.slots) - tier.most
+  if over <= 0 then return end
+  local lowest = redis.call('ZRANGE', tier.notes and tier.order or tier.retention, 0, over + count - 1)
+  for _, old_ones in ipairs({ true, false }) do
+    for _, digest in ipairs(lowest) do
+      if over > 0 and (tier.notes or old_ones ~= (new[digest] == true)) then over = over - drop_active(tier, digest) end
+    end
+  end
+end

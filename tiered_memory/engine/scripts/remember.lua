@@ -8,10 +8,11 @@
 local now = tonumber(ARGV[1])
 local tiers, at = {}, 4
 for place = 1, tonumber(ARGV[3]) do
-  local tier = read_tier(at)
+  local tier = read_tier(at, ARGV[2])
   tier.most, tier.idle, tier.half_life = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
   tier.refreshes = string.find(ARGV[at + 6], 'r', 1, true) ~= nil
   tier.carries = string.find(ARGV[at + 6], 'c', 1, true) ~= nil
+  tier.new = {}
   tiers[place] = tier
   at = at + 7
 end
@@ -37,12 +38,12 @@ local function corrupt(item)
     return not readable or type(note) ~= 'table' or not note.text
   end
   local number = first_number(value)
-  if not number then return true end
   local found = redis.call('TYPE', record_key(number)).ok
   return found ~= 'hash' and found ~= 'none'
 end
 
 local function changed_meanwhile(item)
+  if expired(item.tier, item.digest, now) or all_idle(item.tier, now) then return true end
   local value = redis.call('HGET', item.tier.slots, item.digest)
   if value and not item.tier.notes then
     local number = first_number(value)
@@ -114,22 +115,26 @@ end
 
 local function queue(item)
   local tier = item.tier
-  local numbers = redis.call('HGET', tier.claims, item.digest) or ''
-  for number in string.gmatch(numbers, '%d+') do
+  local claims = drop_lapsed_claims(tier, item.digest, now)
+  for _, number in ipairs(claims) do
     if redis.call('HGET', record_key(number), 'text') == item.text then
       local uses = redis.call('HGET', record_key(number), 'uses')
       redis.call('HSET', record_key(number), 'uses', uses + 1, 'updated_at', ARGV[1])
       return 'already_queued'
     end
   end
-  local number = create(item, { 'candidate', tier.token, 'created_at', ARGV[1], 'uses', '1',
-    'metadata', given(item.metadata, '{}'), 'at', given(item.at, ARGV[1]) })
-  if item.expires ~= '' and item.expires ~= '0' then
+  local own = item.metadata ~= '' and { 'metadata', item.metadata } or {}
+  local number = create(item, joined(own, { 'candidate', tier.token, 'created_at', ARGV[1], 'uses', '1',
+    'at', given(item.at, ARGV[1]) }))
+  local member = number .. ':' .. item.digest
+  if item.expires ~= '' then
     redis.call('HSET', record_key(number), 'expires_at', item.expires)
     redis.call('PEXPIRE', record_key(number), item.ttl)
+    redis.call('ZADD', tier.lapsing, item.expires, member)
+    announce_due(tier)
   end
-  redis.call('ZADD', tier.waiting, number, number .. ':' .. item.digest)
-  redis.call('HSET', tier.claims, item.digest, numbers == '' and number or number .. ',' .. numbers)
+  redis.call('ZADD', tier.waiting, number, member)
+  redis.call('HSET', tier.claims, item.digest, table.concat({ number, unpack(claims) }, ','))
   tally(tier, 'candidate', 1)
   return 'queued'
 end
@@ -152,19 +157,6 @@ local function remember_record(item)
   end
   if old.text == item.text then return reaffirm(item, number, old) end
   return supersede(item, number, old)
-end
-
--- Evicts what is over the tier's bound: of notes the first one in, of records the least retained that is not new.
-local function evict(tier, new)
-  local ranking = tier.notes and tier.order or tier.retention
-  local over = redis.call('HLEN', tier.slots) - tier.most
-  if over <= 0 then return end
-  local lowest = redis.call('ZRANGE', ranking, 0, over + #items - 1)
-  for _, old_ones in ipairs({ true, false }) do
-    for _, digest in ipairs(lowest) do
-      if over > 0 and (tier.notes or old_ones ~= (new[digest] == true)) then over = over - drop_active(tier, digest) end
-    end
-  end
 end
 
 local function keep_awake(tier)
@@ -229,12 +221,11 @@ sweep_due(now, 2)
 for _, tier in ipairs(tiers) do
   if redis.call('ZCOUNT', tier.expiry, '-inf', ARGV[1]) > 0 then sweep(tier, now, 100) end
 end
-redis.call('ZADD', KEYS[1], 0, ARGV[2])
-local outcomes, new = {}, {}
+local outcomes = {}
 for place, item in ipairs(items) do
   outcomes[place] = item.tier.notes and remember_note(item) or remember_record(item)
-  new[item.digest] = true
-  if item.tier.notes then evict(item.tier, new) end
+  if item.mode ~= 'candidate' then item.tier.new[item.digest] = true end
+  if item.tier.notes then evict(item.tier, #items, item.tier.new) end
 end
-for _, tier in ipairs(tiers) do evict(tier, new) end
+for _, tier in ipairs(tiers) do evict(tier, #items, tier.new) end
 return outcomes

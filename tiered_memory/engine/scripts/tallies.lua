@@ -13,6 +13,7 @@ for at = 2, #ARGV, 3 do
     local _, commas = string.gsub(redis.call('HGET', tier.slots, digest) or '', ',', '')
     superseded = superseded - commas
   end
-  numbers[#numbers + 1] = { active, redis.call('ZCARD', tier.waiting), superseded, active - surfaced }
+  local waiting = redis.call('ZCARD', tier.waiting) - redis.call('ZCOUNT', tier.lapsing, '-inf', ARGV[1])
+  numbers[#numbers + 1] = { active, waiting, superseded, active - surfaced }
 end
 return numbers

@@ -1,0 +1,52 @@
+"""Processes that begin the same work at the same moment; run as a program, which forks itself once all is imported."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+from typing import Any
+
+from embedders_for_tests import TableEmbedder
+
+from tiered_memory import Memory, MemoryItem, memory
+
+
+def remember_the_same(mem: Memory, number: int) -> None:
+    """The same text in each tier."""
+    mem.remember([MemoryItem("exact", tier) for tier in ("working", "semantic", "episodic", "procedural")])
+
+
+def remember_ten_of_its_own(mem: Memory, number: int) -> None:
+    """Ten ids that no other process uses."""
+    mem.remember([MemoryItem("exact", id=f"{number}:{each}") for each in range(10)])
+
+
+def run_together(work: str, count: int, url: str, namespace: str) -> None:
+    """Runs the function `work` of this module in `count` processes at once; fails when one of them fails."""
+    command = [sys.executable, __file__, work, str(count), url, namespace]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def _process(start: Any, work: str, number: int, url: str, namespace: str) -> None:
+    start.wait(30)
+    with memory(url, namespace=namespace, embedder=TableEmbedder()) as mem:
+        globals()[work](mem, number)
+
+
+def _main(work: str, count: int, url: str, namespace: str) -> int:
+    import redisvl.schema  # noqa: F401 - what takes long to import is imported once, before forking
+
+    context = multiprocessing.get_context("fork")
+    start = context.Barrier(count)
+    processes = [context.Process(target=_process, args=(start, work, n, url, namespace)) for n in range(count)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return sum(process.exitcode != 0 for process in processes)
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from attrs import define, field, frozen
@@ -67,7 +68,7 @@ class MemoryItem:
     source: str | None = field(default=None, converter=check_source, kw_only=True)
     ttl: timedelta | None = field(default=None, converter=check_ttl, kw_only=True)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The item's id: the given one, or a digest of its text."""
         return self.id if self.id is not None else digest(self.text)

@@ -8,7 +8,7 @@ from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from tiered_memory.plan import Plan
-from tiered_memory.telemetry import is_installed, traced
+from tiered_memory.telemetry import is_on, traced
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class operation(Generic[S, P, T]):  # noqa: N801 - used as a decorator
     def __init__(self, method: Callable[Concatenate[S, P], Plan[T]]) -> None:
         def call(handle: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
             plan = method(handle, *args, **kwargs)
-            return handle._runner.run(traced(method.__name__, handle, plan) if is_installed() else plan)
+            return handle._runner.run(traced(method.__name__, handle, plan) if is_on() else plan)
 
         self._call = update_wrapper(call, method)
         self.__doc__ = method.__doc__

@@ -53,6 +53,5 @@ def digest(*parts: str | None) -> str:
             hasher.update(b"\0")
         else:
             data = part.encode()
-            hasher.update(b"\1%d:" % len(data))
-            hasher.update(data)
+            hasher.update(b"\1%d:%b" % (len(data), data))
     return hasher.hexdigest()

@@ -1,10 +1,9 @@
-"""A span for each operation, where OpenTelemetry is installed: counts, the scope's token, how long; never a text."""
+"""A span for each operation, where OpenTelemetry is set up: counts, the scope's token, how long; never a text."""
 
 from __future__ import annotations
 
 from collections.abc import Sized
 from functools import cache
-from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from tiered_memory.plan import Plan
@@ -14,9 +13,18 @@ T = TypeVar("T")
 
 
 @cache
-def is_installed() -> bool:
-    """Whether there is anything to report to."""
-    return find_spec("opentelemetry") is not None
+def _trace() -> Any:
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return None
+    return trace
+
+
+def is_on() -> bool:
+    """Whether the process has set up OpenTelemetry, so that someone listens."""
+    trace = _trace()
+    return trace is not None and not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
 def traced(operation: str, handle: Any, plan: Plan[T]) -> Plan[T]:
@@ -25,8 +33,7 @@ def traced(operation: str, handle: Any, plan: Plan[T]) -> Plan[T]:
     Attributes: `tiered_memory.scope` (the token of the handle's scope), `tiered_memory.count` (how many things
     came back) and, when it failed, `error.type` (our stable code, or the exception's class).
     """
-    from opentelemetry import trace
-
+    trace = _trace()
     tracer = trace.get_tracer("tiered_memory")
     name = f"tiered_memory.{operation}"
     # an exception's message may quote an id or a scope, so only its kind is recorded

@@ -13,7 +13,7 @@ RETENTION_HALF_LIFE = 30 * 24 * 3600 * 10**6
 """The half-life of retention: thirty days, in microseconds."""
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, cache_hash=True)
 class Keeping:
     """What remembering does in a tier.
 

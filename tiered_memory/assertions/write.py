@@ -70,7 +70,7 @@ def _item(entry: Entry, place: int, keys: ScopeKeys, vector: str, now: int) -> l
     )
     if embedding:
         fields[vector] = embedding.vector
-    return [
+    arguments: list[Argument] = [
         place,
         digest(item.key),
         "update" if entry.mode == "update" else "candidate" if entry.reason else item.status,
@@ -81,8 +81,10 @@ def _item(entry: Entry, place: int, keys: ScopeKeys, vector: str, now: int) -> l
         *_expiry(item.ttl, entry.lifts_expiry, now),
         item.importance,
         len(fields),
-        *(argument for pair in fields.items() for argument in pair),
     ]
+    for pair in fields.items():
+        arguments += pair
+    return arguments
 
 
 def _expiry(ttl: timedelta | None, lifts: bool, now: int) -> tuple[Argument, Argument]:

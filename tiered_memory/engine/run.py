@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MANY_LATER = 200
+_MANY_LATER = 50
 """How much may be left for later before even a hurried batch takes it along."""
 
 _MOST_LATER = 2000

@@ -41,6 +41,15 @@ local function wrong_shared_type()
   end
 end
 
+-- Changes of the counts by tier and status, made together when a script settles.
+local changes = {}
+
+local function tally(tier, status, change)
+  local name = tier.token .. status
+  changes[name] = changes[name] or { tier = tier, status = status, number = 0 }
+  changes[name].number = changes[name].number + change
+end
+
 -- A scope is among the partition's scopes as long as it holds something.
 local function hold(member, change)
   if redis.call('HINCRBY', holding, member, change) > 0 then
@@ -51,11 +60,22 @@ local function hold(member, change)
   end
 end
 
-local function tally(tier, status, change)
-  if change == 0 then return end
-  redis.call('HINCRBY', counts, tier.name .. ':' .. status, change)
-  if redis.call('HINCRBY', tier.tally, status, change) == 0 then redis.call('HDEL', tier.tally, status) end
-  if status == 'active' or status == 'candidate' then hold(tier.member, change) end
+-- What each script that forgets or adds something must do in the end; passes on its answer.
+local function settle(answer)
+  local held = {}
+  for _, each in pairs(changes) do
+    local tier, status, number = each.tier, each.status, each.number
+    if number ~= 0 then
+      redis.call('HINCRBY', counts, tier.name .. ':' .. status, number)
+      if redis.call('HINCRBY', tier.tally, status, number) == 0 then redis.call('HDEL', tier.tally, status) end
+      if status == 'active' or status == 'candidate' then held[tier.member] = (held[tier.member] or 0) + number end
+    end
+  end
+  for member, number in pairs(held) do
+    if number ~= 0 then hold(member, number) end
+  end
+  changes = {}
+  return answer
 end
 
 local function flat(map)
@@ -241,5 +261,5 @@ local function state_of(claims, older) return table.concat(claims, ',') .. '/' .
 -- What a review answers: its outcome, then the number and the fields of what waited and of what stood there.
 local function review(outcome, newer, older)
   local function fields(number) return number ~= '' and redis.call('HGETALL', record_key(number)) or {} end
-  return { outcome, newer, fields(newer), older, fields(older) }
+  return settle({ outcome, newer, fields(newer), older, fields(older) })
 end

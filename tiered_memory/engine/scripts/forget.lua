@@ -47,4 +47,4 @@ for _, tier in ipairs(tiers) do
   announce_due(tier)
   if left <= 0 then break end
 end
-return { forgotten, (digest == '' and left <= 0) and 1 or 0 }
+return settle({ forgotten, (digest == '' and left <= 0) and 1 or 0 })

@@ -28,4 +28,4 @@ for place = 7, #ARGV do
   if value then redis.call('HSET', tier.slots, ARGV[place], table.concat(kept, ',')) end
 end
 tally(tier, 'superseded', -dropped)
-return dropped
+return settle(dropped)

@@ -12,4 +12,4 @@ if #claims == 0 then return review('no_candidate', '', older) end
 if seen ~= '' and string.match(seen, '^.*/') ~= state_of(claims, older) then return review('conflict', claims[1], older) end
 local rejected = review('rejected', claims[1], older)
 drop_claims(tier, digest, now)
-return rejected
+return settle(rejected)

@@ -22,12 +22,12 @@ while at <= #ARGV do
   local item = {
     tier = tiers[tonumber(ARGV[at])], digest = ARGV[at + 1], mode = ARGV[at + 2], expected = ARGV[at + 3],
     text = ARGV[at + 4], metadata = ARGV[at + 5], at = ARGV[at + 6], expires = ARGV[at + 7],
-    ttl = tonumber(ARGV[at + 8]), importance = ARGV[at + 9], fields = {},
+    ttl = tonumber(ARGV[at + 8]), importance = ARGV[at + 9],
   }
-  local count = tonumber(ARGV[at + 10])
-  for offset = at + 11, at + 10 + 2 * count do item.fields[#item.fields + 1] = ARGV[offset] end
+  local last = at + 10 + 2 * tonumber(ARGV[at + 10])
+  item.fields = { unpack(ARGV, at + 11, last) }
   items[#items + 1] = item
-  at = at + 11 + 2 * count
+  at = last + 1
 end
 
 local function corrupt(item)
@@ -65,7 +65,7 @@ end
 local function create(item, fields)
   local number = tostring(redis.call('INCR', sequence))
   redis.call('HSET', record_key(number), 'text', item.text, 'slot', item.digest, 'recorded_at', ARGV[1],
-    'updated_at', ARGV[1], 'revision', '1', unpack(joined(fields, item.fields)))
+    'updated_at', ARGV[1], 'revision', '1', unpack(fields))
   return number
 end
 
@@ -74,7 +74,7 @@ local function given(value, otherwise) return value ~= '' and value or otherwise
 local function record_new(item)
   local tier = item.tier
   local number = create(item, { 'active', tier.token, 'active_from', ARGV[1], 'created_at', ARGV[1], 'uses', '1',
-    'metadata', given(item.metadata, '{}'), 'at', given(item.at, ARGV[1]) })
+    'metadata', given(item.metadata, '{}'), 'at', given(item.at, ARGV[1]), unpack(item.fields) })
   put_first(tier, item.digest, number)
   retain(tier, item.digest, item.importance, 1, ARGV[1])
   if item.expires ~= '' and item.expires ~= '0' then set_expiry(tier, item.digest, item.expires, item.ttl) end
@@ -102,7 +102,7 @@ local function supersede(item, number, old)
   local uses = update and old.uses or tier.carries and old.uses + 1 or 1
   local newer = create(item, { 'active', tier.token, 'active_from', ARGV[1], 'created_at', old.created_at,
     'supersedes', number, 'metadata', given(item.metadata, old.metadata), 'uses', uses,
-    'at', given(item.at, update and old.at or ARGV[1]) })
+    'at', given(item.at, update and old.at or ARGV[1]), unpack(item.fields) })
   put_in_place(tier, item.digest, number, newer, ARGV[1])
   retain(tier, item.digest, item.importance, uses, ARGV[1])
   if item.expires ~= '' then
@@ -125,7 +125,7 @@ local function queue(item)
   end
   local own = item.metadata ~= '' and { 'metadata', item.metadata } or {}
   local number = create(item, joined(own, { 'candidate', tier.token, 'created_at', ARGV[1], 'uses', '1',
-    'at', given(item.at, ARGV[1]) }))
+    'at', given(item.at, ARGV[1]), unpack(item.fields) }))
   local member = number .. ':' .. item.digest
   if item.expires ~= '' then
     redis.call('HSET', record_key(number), 'expires_at', item.expires)
@@ -228,4 +228,4 @@ for place, item in ipairs(items) do
   if item.tier.notes then evict(item.tier, #items, item.tier.new) end
 end
 for _, tier in ipairs(tiers) do evict(tier, #items, tier.new) end
-return outcomes
+return settle(outcomes)

@@ -24,3 +24,4 @@ while at <= #ARGV do
   end
   at = at + 5 + count
 end
+return settle(1)

@@ -120,9 +120,7 @@ class OpenAIEmbedder:
         client = self._clients.nonblocking()
         requests = self._requests(texts, client)
         with provider_errors(self.id):
-            return self._stack(
-                [self._read(await client.embeddings.create(**each), each) for each in requests]
-            )
+            return self._stack([self._read(await client.embeddings.create(**each), each) for each in requests])
 
     def close(self) -> None:
         """Closes the connections that `embed` opened."""

@@ -47,9 +47,7 @@ class OpenAIClients:
 
     def _make(self, kind: str, argument: str) -> Any:
         if self._given is not None or self._given_async is not None:
-            raise ConfigError(
-                f"only a client of the other mode was given; pass {argument}=openai.{kind}(...)"
-            )
+            raise ConfigError(f"only a client of the other mode was given; pass {argument}=openai.{kind}(...)")
         import openai
 
         try:

@@ -154,7 +154,9 @@ class _Partition:
         expiry, lapsing = tier.scores("expiry"), tier.scores("lapsing")
         assert set(expiry) - {""} <= set(tier.hash("slots"))
         assert set(lapsing) <= set(tier.scores("waiting"))
-        times = {n: expiry.get(slot, 0.0) for slot, numbers in tier.slots.items() for n in numbers if tier.name != "working"}
+        times = {
+            n: expiry.get(slot, 0.0) for slot, numbers in tier.slots.items() for n in numbers if tier.name != "working"
+        }
         times |= {member.split(":")[0]: lapsing.get(member, 0.0) for member in tier.scores("waiting")}
         for number, time in times.items():
             assert float(self.records[number].get("expires_at", 0)) == time
@@ -176,7 +178,11 @@ class _Partition:
         counted: Counter[str] = Counter()
         for tier in self.tiers.values():
             superseded = 0 if tier.name == "working" else sum(len(numbers) - 1 for numbers in tier.slots.values())
-            held = {"active": len(tier.hash("slots")), "candidate": len(tier.scores("waiting")), "superseded": superseded}
+            held = {
+                "active": len(tier.hash("slots")),
+                "candidate": len(tier.scores("waiting")),
+                "superseded": superseded,
+            }
             tally = {name: int(number) for name, number in tier.hash("tally").items() if name in STATUSES}
             assert tally == {name: number for name, number in held.items() if number}
             counted.update({f"{tier.name}:{status}": number for status, number in held.items()})

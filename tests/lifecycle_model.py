@@ -134,7 +134,13 @@ class LifecycleModel:
         else:
             self.count += 1
             newer = evolve(
-                old, number=self.count, text=text, confidence=confidence, recorded_at=self.now, surfaced=0, surfaced_at=None
+                old,
+                number=self.count,
+                text=text,
+                confidence=confidence,
+                recorded_at=self.now,
+                surfaced=0,
+                surfaced_at=None,
             )
             slot.put(newer, self.now)
         if lifts:

@@ -41,7 +41,8 @@ class Racer:
         text = f"{self.number}.{step}" if self.rnd.random() < 0.7 else "exact"
         ttl = LIFETIME if self.rnd.random() < 0.2 else None
         kind = self.rnd.choices(
-            ("active", "candidate", "promote", "reject", "update", "forget", "recall", "clear"), (6, 6, 4, 2, 3, 2, 2, 0.1)
+            ("active", "candidate", "promote", "reject", "update", "forget", "recall", "clear"),
+            (6, 6, 4, 2, 3, 2, 2, 0.1),
         )[0]
         try:
             if kind in ("active", "candidate"):

@@ -90,7 +90,9 @@ class TestScores:
             clock.tick(DAY)
             mem.remember(fact("near", id="y", tier="episodic"))
             assert ranked(mem.recall("q", as_of=NOON)) == [("exact", 1)]
-            assert ranked(mem.recall("q", as_of=NOON + DAY)) == ranked(mem.recall("q")) == [("near", 0.9), ("exact", 0.75)]
+            assert (
+                ranked(mem.recall("q", as_of=NOON + DAY)) == ranked(mem.recall("q")) == [("near", 0.9), ("exact", 0.75)]
+            )
 
     def test_of_many(self, mem):
         """The best k of a past moment are found among many that came later."""

@@ -171,9 +171,7 @@ class TestLookup:
         await CachedEmbedder(wrapped, cache).aembed(["red"])
         assert wrapped.calls == [["red"]]
 
-    async def test_texts_stay_out_of_the_cache(
-        self, cache: EmbeddingsCache, client: redis.Redis, embed: Embed
-    ) -> None:
+    async def test_texts_stay_out_of_the_cache(self, cache: EmbeddingsCache, client: redis.Redis, embed: Embed) -> None:
         """Nothing in the cache holds the text."""
         await embed(CachedEmbedder(Counting(), cache), ["The launch is on Friday."])
         (key,) = client.keys()

@@ -18,7 +18,9 @@ def pairs(conflicts):
 class TestFinding:
     def test_one_tier(self, mem):
         """Two near-identical memories of one tier are one pair, ids in order; a twin in another tier is none."""
-        mem.remember([fact("exact", id="b"), fact("q", id="a"), fact("exact", id="c", tier="episodic"), fact("orth", id="d")])
+        mem.remember(
+            [fact("exact", id="b"), fact("q", id="a"), fact("exact", id="c", tier="episodic"), fact("orth", id="d")]
+        )
         (found,) = mem.conflicts()
         assert pairs([found]) == [("a", "b", 1.0)]
         assert (found.a, found.b) == (mem.get("a", "semantic"), mem.get("b", "semantic"))
@@ -54,7 +56,9 @@ class TestFinding:
         mem.remember(fact("orth", id="y"))
         assert mem.conflicts() == []
 
-    @pytest.mark.parametrize("bad", [{"threshold": 1.1}, {"threshold": "high"}, {"threshold": float("nan")}, {"limit": 0}])
+    @pytest.mark.parametrize(
+        "bad", [{"threshold": 1.1}, {"threshold": "high"}, {"threshold": float("nan")}, {"limit": 0}]
+    )
     def test_bad_values(self, mem, bad):
         """A threshold that is no cosine, or a limit below one, is refused."""
         with pytest.raises(InvalidQuery, match=next(iter(bad))):

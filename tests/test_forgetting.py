@@ -30,7 +30,11 @@ def client(redis_url):
 def traces(client: Redis, *words: str) -> list[str]:
     """The keys of a whole server whose name or value has one of these words in it."""
     wanted = [word.encode() for word in words]
-    return [key for key in map(bytes, client.scan_iter(count=1000)) if any(word in key + _value(client, key) for word in wanted)]
+    return [
+        key
+        for key in map(bytes, client.scan_iter(count=1000))
+        if any(word in key + _value(client, key) for word in wanted)
+    ]
 
 
 def _value(client: Redis, key: bytes) -> bytes:
@@ -47,7 +51,9 @@ def _value(client: Redis, key: bytes) -> bytes:
 class TestOneId:
     def test_all_of_it(self, mem, client, namespace):
         """Forgetting an id takes its history and what waits there; the second time there is nothing."""
-        mem.remember([fact("a", id="y"), fact(SECRET), fact("near"), fact(SECRET + "!"), claim(SECRET + "?"), claim("far")])
+        mem.remember(
+            [fact("a", id="y"), fact(SECRET), fact("near"), fact(SECRET + "!"), claim(SECRET + "?"), claim("far")]
+        )
         mem.recall(SECRET)
         assert mem.forget("x", "semantic") == 3
         assert (life(mem), waiting(mem), mem.get("x", "semantic")) == ([], [], None)
@@ -226,7 +232,9 @@ class TestBound:
         """Over its bound a tier forgets the least important, when all else is equal."""
         mem = self.bounded(open_memory, tier=tier)
         with frozen():
-            mem.remember([fact(id, id=id, tier=tier, importance=value) for id, value in (("a", 0.2), ("b", 0.1), ("c", 0.3))])
+            mem.remember(
+                [fact(id, id=id, tier=tier, importance=value) for id, value in (("a", 0.2), ("b", 0.1), ("c", 0.3))]
+            )
             mem.remember(fact("d", id="d", tier=tier, importance=0))
         assert self.kept(mem, tier) == {"a", "c", "d"}
 
@@ -263,7 +271,9 @@ class TestBound:
             for age in (90, 30, 10, 0):
                 clock.move_to(NOON - age * DAY)
                 new = [each for each in given if each[1] == age]
-                mem.remember([fact(id, id=id, importance=importance) for id, _, importance, uses in new for _ in range(uses)])
+                mem.remember(
+                    [fact(id, id=id, importance=importance) for id, _, importance, uses in new for _ in range(uses)]
+                )
                 room = 12 - len(new)
                 kept = [*sorted(kept, key=worth.__getitem__, reverse=True)[:room], *(id for id, *_ in new)]
                 assert self.kept(mem) == set(kept)
@@ -366,7 +376,9 @@ class TestPruning:
         mem.remember([fact(f"{turn} {n}", id=str(n)) for n in range(1100) for turn in range(2)])
         assert mem.prune_history() == 1100
 
-    @pytest.mark.parametrize("bad", [{"keep": -1}, {"keep": 1.5}, {"older_than": datetime(2026, 1, 1)}, {"tier": "working"}])
+    @pytest.mark.parametrize(
+        "bad", [{"keep": -1}, {"keep": 1.5}, {"older_than": datetime(2026, 1, 1)}, {"tier": "working"}]
+    )
     def test_bad_values(self, mem, bad):
         """A number, a time or a tier that is none is refused."""
         with pytest.raises(InvalidInput):
@@ -378,7 +390,9 @@ class TestErasing:
         """Something of every kind that a scope may own, each with the secret in it."""
         handle = mem.scoped(name)
         for tier in TIERS:
-            handle.remember([fact(SECRET, tier=tier, metadata={SECRET: 1}), fact(SECRET + " again", tier=tier, ttl=DAY)])
+            handle.remember(
+                [fact(SECRET, tier=tier, metadata={SECRET: 1}), fact(SECRET + " again", tier=tier, ttl=DAY)]
+            )
         for tier in SEARCHED:
             handle.remember([claim(SECRET + "?", tier=tier), claim(SECRET + "?", id=SECRET, tier=tier, ttl=DAY)])
             handle.remember([fact("exact", id="a", tier=tier), fact("exact", id="b", tier=tier, source=SECRET)])
@@ -388,7 +402,9 @@ class TestErasing:
     def test_leaves_nothing(self, mem, client, namespace):
         """Afterwards no key, no value and no row of the index has anything of the scope; others are as they were."""
         self.fill(mem, "kept")
-        before = {key: client.dump(key) for key in client.scan_iter(f"{{{namespace}:*:*{scope.digest('kept', 'semantic')}")}
+        before = {
+            key: client.dump(key) for key in client.scan_iter(f"{{{namespace}:*:*{scope.digest('kept', 'semantic')}")
+        }
         alone = {bytes(key) for key in client.scan_iter(f"{{{namespace}:*")}
         self.fill(mem, "gone " + SECRET)
         assert mem.erase("gone " + SECRET) == 16

@@ -34,7 +34,9 @@ class TestSources:
     def test_of_doubtful_ones(self, open_memory):
         """Claims of the sources that are named wait, and no others."""
         mem = open_memory(gate={"review_sources": ["extractor", "web"]})
-        answers = mem.remember([fact("near", id=source, source=source) for source in ("extractor", "web", "Web", "user")])
+        answers = mem.remember(
+            [fact("near", id=source, source=source) for source in ("extractor", "web", "Web", "user")]
+        )
         assert reasons(answers) == ["source extractor", "source web", None, None]
 
 
@@ -131,7 +133,11 @@ class TestTogether:
     def test_the_first_that_applies(self, open_memory):
         """Of several rules the first that applies gives the reason: confidence, source, one's own, likeness."""
         mem = self.gated(open_memory)
-        batch = [fact("near", id="a", confidence=0, source="bot"), fact("far", id="b", source="bot"), fact("orth", id="c")]
+        batch = [
+            fact("near", id="a", confidence=0, source="bot"),
+            fact("far", id="b", source="bot"),
+            fact("orth", id="c"),
+        ]
         assert reasons(mem.remember(batch)) == ["confidence below 0.3", "source bot", "mine"]
 
     def test_what_waits_anyway(self, open_memory):

@@ -310,7 +310,14 @@ class TestReading:
 class TestAssertions:
     def test_most_confident_first(self, mem):
         """Assertions come by confidence, those of equal confidence by id."""
-        mem.remember([fact("near", id="b"), fact("far", id="a"), fact("edge", id="c", confidence=0.9), fact("orth", id="d", confidence=0.2)])
+        mem.remember(
+            [
+                fact("near", id="b"),
+                fact("far", id="a"),
+                fact("edge", id="c", confidence=0.9),
+                fact("orth", id="d", confidence=0.2),
+            ]
+        )
         assert [each.id for each in mem.assertions()] == ["c", "a", "b", "d"]
 
     def test_truncated(self, mem):

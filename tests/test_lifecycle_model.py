@@ -29,7 +29,9 @@ texts = st.sampled_from(["exact", "near", "far"])
 shares = st.sampled_from([0.2, 0.5, 0.9])
 lifetimes = st.sampled_from([None, None, timedelta(hours=1), timedelta(days=2)])
 pauses = st.sampled_from([timedelta(microseconds=1), timedelta(hours=1), timedelta(days=1)])
-ages = st.sampled_from([timedelta(0), timedelta(microseconds=1), timedelta(hours=1), timedelta(days=1), timedelta(days=3)])
+ages = st.sampled_from(
+    [timedelta(0), timedelta(microseconds=1), timedelta(hours=1), timedelta(days=1), timedelta(days=3)]
+)
 
 
 def told(each):
@@ -68,7 +70,9 @@ class Both(RuleBasedStateMachine):
     @rule(rows=st.lists(st.tuples(places, st.booleans(), texts, shares, lifetimes), min_size=1, max_size=4))
     def remember(self, rows):
         items = [
-            MemoryItem(text, tier, id=id_, scope=scope, confidence=share, ttl=ttl, status="active" if active else "candidate")
+            MemoryItem(
+                text, tier, id=id_, scope=scope, confidence=share, ttl=ttl, status="active" if active else "candidate"
+            )
             for (scope, tier, id_), active, text, share, ttl in rows
         ]
         expected = [
@@ -101,7 +105,9 @@ class Both(RuleBasedStateMachine):
     @rule(scope=scopes)
     def look(self, scope):
         claims = self.handle(scope).review.pending().items
-        numbers = {(place[1:], each.text): each.number for place, each in self.model.held(scope) if each.status == "candidate"}
+        numbers = {
+            (place[1:], each.text): each.number for place, each in self.model.held(scope) if each.status == "candidate"
+        }
         for claim in claims:
             candidate = claim.candidate
             place = (scope, candidate.tier, candidate.id)

@@ -112,9 +112,7 @@ class TestConstruction:
 
     def test_repr_keeps_the_secret(self) -> None:
         """The repr tells model and dimensions, and no key."""
-        assert (
-            repr(OpenAIEmbedder(api_key=KEY)) == "OpenAIEmbedder('text-embedding-3-small', dimensions=1536)"
-        )
+        assert repr(OpenAIEmbedder(api_key=KEY)) == "OpenAIEmbedder('text-embedding-3-small', dimensions=1536)"
 
 
 class TestRequest:
@@ -142,9 +140,7 @@ class TestRequest:
         "settings",
         [{"model": "text-embedding-3-small", "dimensions": 4}, {"dimensions": 4, "send_dimensions": True}],
     )
-    async def test_shortened(
-        self, server: EmbeddingServer, embed: Embed, settings: dict[str, object]
-    ) -> None:
+    async def test_shortened(self, server: EmbeddingServer, embed: Embed, settings: dict[str, object]) -> None:
         """Shortened vectors are asked for."""
         assert (await embed(build(server, **settings), ["red"])).shape == (1, 4)
         assert server.requests[0].body["dimensions"] == 4
@@ -158,9 +154,7 @@ class TestRequest:
     def test_openai_is_asked_for_base64(self, server: EmbeddingServer) -> None:
         """OpenAI itself is asked for base64, which is smaller."""
         through_server = openai.DefaultHttpxClient(proxy=server.address)
-        with openai.OpenAI(
-            api_key=KEY, base_url="http://api.openai.com/v1", http_client=through_server
-        ) as client:
+        with openai.OpenAI(api_key=KEY, base_url="http://api.openai.com/v1", http_client=through_server) as client:
             vectors = OpenAIEmbedder("some-model", dimensions=8, client=client).embed(["red"])
         assert server.requests[0].body["encoding_format"] == "base64"
         np.testing.assert_array_equal(vectors, [vector_of("red", 8)])
@@ -326,9 +320,7 @@ class TestFailure:
                 await embed(build(server, base_url=base_url, max_retries=0), ["red"])
 
     @pytest.mark.parametrize("status", [400, 401, 429, 500])
-    async def test_says_nothing_of_texts_and_keys(
-        self, server: EmbeddingServer, embed: Embed, status: int
-    ) -> None:
+    async def test_says_nothing_of_texts_and_keys(self, server: EmbeddingServer, embed: Embed, status: int) -> None:
         """Neither message nor traceback quote the texts or the key, even if the provider does."""
         server.fail(status)
         with pytest.raises(EmbeddingError) as caught:

@@ -26,7 +26,11 @@ class TestPending:
         """A claim comes beside what it would take the place of, or beside nothing."""
         mem.remember([fact("near"), claim("exact"), claim("far", id="y")])
         first, second = mem.review.pending().items
-        assert (first.candidate.text, first.candidate.status, first.active) == ("exact", "candidate", mem.get("x", "semantic"))
+        assert (first.candidate.text, first.candidate.status, first.active) == (
+            "exact",
+            "candidate",
+            mem.get("x", "semantic"),
+        )
         assert (second.candidate.text, second.active) == ("far", None)
 
     def test_order(self, mem):
@@ -81,7 +85,11 @@ class TestPending:
     def test_only_its_scope(self, mem):
         """A queue holds the claims of its handle's scope only."""
         mem.remember([claim("near"), claim("exact", scope="a"), claim("far", scope="a ")])
-        assert [waiting(handle) for handle in (mem, mem.scoped("a"), mem.scoped("a "))] == [["near"], ["exact"], ["far"]]
+        assert [waiting(handle) for handle in (mem, mem.scoped("a"), mem.scoped("a "))] == [
+            ["near"],
+            ["exact"],
+            ["far"],
+        ]
 
 
 class TestVersions:

@@ -118,6 +118,12 @@ def _address(host: str) -> tuple[str, int]:
     return name, int(port)
 
 
+def with_its_own(client: Any) -> list[Any]:
+    """A client that was made here, and the clients that it made for itself: those of its sentinels."""
+    manager = getattr(getattr(client, "connection_pool", None), "sentinel_manager", None)
+    return [client, *(manager.sentinels if manager is not None else ())]
+
+
 def check_database(client: Any) -> None:
     """Refuses another database than 0, in which indexes can't be made."""
     pool = getattr(client, "connection_pool", None)

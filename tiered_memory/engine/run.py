@@ -161,11 +161,11 @@ class _Engine:
         if self._closed:
             raise StoreError("this memory is closed; make a new one")
 
-    def _retire(self) -> Any:
-        """The client to close, if it was made here; nothing more is sent from now on."""
+    def _retire(self) -> list[Any]:
+        """The clients to close, if they were made here; nothing more is sent from now on."""
         self._closed = True
         client, self._client = self._client, None
-        return None if self.config.client is not None else client
+        return [] if client is None or self.config.client is not None else connect.with_its_own(client)
 
     def _release_server(self) -> None:
         server, self._server = self._server, None
@@ -202,8 +202,7 @@ class BlockingRunner(_Engine):
         if self._later and not self._closed:
             with suppress(TieredMemoryError):
                 self._send(Commands((("PING",),)))
-        client = self._retire()
-        if client is not None:
+        for client in self._retire():
             client.close()
         self._release_server()
 
@@ -219,7 +218,7 @@ class BlockingRunner(_Engine):
         if isinstance(step, _Work):
             return step.function()
         if isinstance(step, _Close):
-            return step.client.close()
+            return [client.close() for client in connect.with_its_own(step.client)]
         return self._keyspace or self._open()
 
     def _open(self) -> Keyspace:
@@ -279,8 +278,7 @@ class NonBlockingRunner(_Engine):
         if self._later and not self._closed:
             with suppress(TieredMemoryError):
                 await self._send(Commands((("PING",),)))
-        client = self._retire()
-        if client is not None:
+        for client in self._retire():
             await client.aclose()
         await asyncio.to_thread(self._release_server)
 
@@ -298,7 +296,7 @@ class NonBlockingRunner(_Engine):
         if isinstance(step, _Work):
             return await asyncio.to_thread(step.function)
         if isinstance(step, _Close):
-            return await step.client.aclose()
+            return [await client.aclose() for client in connect.with_its_own(step.client)]
         return self._keyspace or await self._open()
 
     async def _open(self) -> Keyspace:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from attrs import evolve, frozen
 
 from tiered_memory import ranking
-from tiered_memory.assertions.fields import RECALLED, as_written, expired, is_of, values
+from tiered_memory.assertions.fields import RECALLED, as_written, expired, is_of, made
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.config import DurableConfig
 from tiered_memory.engine.reply import Fields, rows
@@ -76,8 +76,8 @@ class VectorTier(Tier):
             seen = yield from self._look(search, count)
             with as_written():
                 best = sorted(self._passing(seen, search, threshold))[: search.k]
-            if self._is_final(best, seen, search.k, threshold):
-                return [self._hit(row) for row in best]
+                if self._is_final(best, seen, search.k, threshold):
+                    return [self._hit(row) for row in best]
             count *= 4
 
     def _threshold(self, search: Search) -> float:
@@ -138,7 +138,7 @@ class VectorTier(Tier):
     def _hit(self, row: _Row) -> RecalledMemory:
         score, cosine = -row.minus_score, -row.minus_cosine
         status: Status = "superseded" if row.fields.get(b"superseded") else "active"
-        return RecalledMemory(tier=self.name, status=status, score=score, similarity=cosine, **values(row.fields))
+        return made(RecalledMemory, row.fields, tier=self.name, status=status, score=score, similarity=cosine)
 
 
 def _fields(search: Search) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tiered_memory import ranking
-from tiered_memory.assertions.fields import is_of, values
+from tiered_memory.assertions.fields import as_written, is_of, made
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.config import WorkingConfig
 from tiered_memory.engine.reply import pairs
@@ -29,7 +29,8 @@ class WorkingTier(Tier):
         arguments = (search.now, *self.keeping.address(search.scope), "", search.k, "newest", "")
         ((_, found),) = yield from ask(call("page", search.scope.scopes, arguments), hurried=True)
         notes = [fields for fields in (pairs(each) for _, each in found) if is_of(fields, search.scope)]
-        return [
-            RecalledMemory(tier=self.name, score=ranking.position(place, len(notes)), **values(fields))
-            for place, fields in enumerate(notes)
-        ]
+        with as_written():
+            return [
+                made(RecalledMemory, fields, tier=self.name, score=ranking.position(place, len(notes)))
+                for place, fields in enumerate(notes)
+            ]

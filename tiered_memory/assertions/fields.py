@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any, TypeVar
 
 from tiered_memory.clock import from_micros
 from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.engine.reply import Fields
 from tiered_memory.errors import CorruptRecord
 from tiered_memory.items import Assertion, MemoryItem, MemoryRecord, Status
+
+M = TypeVar("M")
 
 RECALLED = (
     "id", "scope", "text", "metadata", "at", "created_at", "updated_at", "expires_at", "uses", "confidence",
@@ -39,53 +41,36 @@ def own_fields(item: MemoryItem, scope: str | None, *, cut: bool, reason: str | 
     return fields
 
 
-class _Values(TypedDict):
-    id: str
-    text: str
-    scope: str | None
-    metadata: dict[str, Any]
-    at: datetime
-    created_at: datetime
-    updated_at: datetime
-    expires_at: datetime | None
-    uses: int
-    confidence: float
-    importance: float
-    source: str | None
-    cut: bool
-
-
-def values(fields: Fields) -> _Values:
-    """The values of a memory by the names of `MemoryRecord`; raises `CorruptRecord` where they aren't ours."""
-    try:
-        expires = int(fields.get(b"expires_at") or 0)
-        return {
-            "id": str(fields[b"id"], "utf-8"),
-            "text": str(fields[b"text"], "utf-8"),
-            "scope": _optional(fields.get(b"scope")),
-            "metadata": _metadata(fields.get(b"metadata", b"{}")),
-            "at": from_micros(int(fields[b"at"])),
-            "created_at": from_micros(int(fields[b"created_at"])),
-            "updated_at": from_micros(int(fields[b"updated_at"])),
-            "expires_at": from_micros(expires) if expires else None,
-            "uses": int(fields[b"uses"]),
-            "confidence": float(fields[b"confidence"]),
-            "importance": float(fields[b"importance"]),
-            "source": _optional(fields.get(b"source")),
-            "cut": bool(fields.get(b"cut")),
-        }
-    except (KeyError, ValueError, OverflowError, TypeError) as error:
-        raise CorruptRecord(f"a memory in the store isn't as we wrote it ({type(error).__name__})") from None
+def made(kind: Callable[..., M], fields: Fields, **own: Any) -> M:
+    """A memory of `kind` from its fields and what else it has; to be called within `as_written`."""
+    return kind(
+        id=str(fields[b"id"], "utf-8"),
+        text=str(fields[b"text"], "utf-8"),
+        scope=_optional(fields.get(b"scope")),
+        metadata=_metadata(fields.get(b"metadata", b"{}")),
+        at=from_micros(int(fields[b"at"])),
+        created_at=from_micros(int(fields[b"created_at"])),
+        updated_at=from_micros(int(fields[b"updated_at"])),
+        expires_at=_moment(fields.get(b"expires_at")),
+        uses=int(fields[b"uses"]),
+        confidence=float(fields[b"confidence"]),
+        importance=float(fields[b"importance"]),
+        source=_optional(fields.get(b"source")),
+        cut=b"cut" in fields,
+        **own,
+    )
 
 
 def note(fields: Fields, tier: str) -> MemoryRecord:
     """A note of `tier` from its fields."""
-    return MemoryRecord(tier=tier, **values(fields))
+    with as_written():
+        return made(MemoryRecord, fields, tier=tier)
 
 
 def assertion(fields: Fields, tier: str, number: bytes) -> Assertion:
     """A record of `tier` from its number and fields."""
-    return Assertion(tier=tier, status=status_of(fields), number=int(number), **values(fields), **_life(fields))
+    with as_written():
+        return made(Assertion, fields, tier=tier, status=status_of(fields), number=int(number), **_life(fields))
 
 
 def status_of(fields: Fields) -> Status:
@@ -97,19 +82,16 @@ def status_of(fields: Fields) -> Status:
 
 
 def _life(fields: Fields) -> dict[str, Any]:
-    try:
-        return {
-            "recorded_at": from_micros(int(fields[b"recorded_at"])),
-            "active_from": _moment(fields.get(b"active_from")),
-            "superseded_at": _moment(fields.get(b"superseded_at")),
-            "supersedes": _number(fields.get(b"supersedes")),
-            "superseded_by": _number(fields.get(b"superseded_by")),
-            "surfaced": _number(fields.get(b"surfaced")) or 0,
-            "surfaced_at": _moment(fields.get(b"surfaced_at")),
-            "reason": _optional(fields.get(b"reason")),
-        }
-    except (KeyError, ValueError, OverflowError, TypeError) as error:
-        raise CorruptRecord(f"a memory in the store isn't as we wrote it ({type(error).__name__})") from None
+    return {
+        "recorded_at": from_micros(int(fields[b"recorded_at"])),
+        "active_from": _moment(fields.get(b"active_from")),
+        "superseded_at": _moment(fields.get(b"superseded_at")),
+        "supersedes": _number(fields.get(b"supersedes")),
+        "superseded_by": _number(fields.get(b"superseded_by")),
+        "surfaced": _number(fields.get(b"surfaced")) or 0,
+        "surfaced_at": _moment(fields.get(b"surfaced_at")),
+        "reason": _optional(fields.get(b"reason")),
+    }
 
 
 def _number(value: bytes | None) -> int | None:
@@ -128,7 +110,7 @@ def is_of(fields: Fields, scope: ScopeKeys) -> bool:
 def expired(fields: Fields, now: int) -> bool:
     """Whether a memory's time was up at `now`, in microseconds since 1970."""
     moment = fields.get(b"expires_at")
-    return moment is not None and 0 < int(moment) <= now
+    return moment is not None and int(moment) <= now
 
 
 @contextmanager

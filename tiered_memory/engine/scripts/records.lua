@@ -16,13 +16,21 @@ local function retain(tier, digest, importance, uses, moment)
 end
 
 -- An id's expiry is one for all that stands there: the active record and its history go together.
+local function lift_expiry(tier, digest)
+  each_number(redis.call('HGET', tier.slots, digest), function(number)
+    redis.call('HDEL', record_key(number), 'expires_at')
+    redis.call('PERSIST', record_key(number))
+  end)
+  redis.call('ZREM', tier.expiry, digest)
+  announce_due(tier)
+end
+
 local function set_expiry(tier, digest, moment, ttl)
-  local lifted = moment == '0'
   each_number(redis.call('HGET', tier.slots, digest), function(number)
     redis.call('HSET', record_key(number), 'expires_at', moment)
-    if lifted then redis.call('PERSIST', record_key(number)) else redis.call('PEXPIRE', record_key(number), ttl) end
+    redis.call('PEXPIRE', record_key(number), ttl)
   end)
-  if lifted then redis.call('ZREM', tier.expiry, digest) else redis.call('ZADD', tier.expiry, moment, digest) end
+  redis.call('ZADD', tier.expiry, moment, digest)
   announce_due(tier)
 end
 

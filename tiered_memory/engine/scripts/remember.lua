@@ -77,8 +77,18 @@ local function record_new(item)
     'metadata', given(item.metadata, '{}'), 'at', given(item.at, ARGV[1]), unpack(item.fields) })
   put_first(tier, item.digest, number)
   retain(tier, item.digest, item.importance, 1, ARGV[1])
-  if item.expires ~= '' and item.expires ~= '0' then set_expiry(tier, item.digest, item.expires, item.ttl) end
+  if item.expires ~= '' then set_expiry(tier, item.digest, item.expires, item.ttl) end
   return 'recorded'
+end
+
+local function change_expiry(item, number)
+  if item.expires == '0' then
+    lift_expiry(item.tier, item.digest)
+  elseif item.expires ~= '' then
+    set_expiry(item.tier, item.digest, item.expires, item.ttl)
+  else
+    keep_expiry(item.tier, item.digest, number, now)
+  end
 end
 
 local function reaffirm(item, number, old)
@@ -93,7 +103,7 @@ local function reaffirm(item, number, old)
   if item.metadata ~= '' then changed = joined(changed, { 'metadata', item.metadata }) end
   redis.call('HSET', record_key(number), unpack(changed))
   retain(tier, item.digest, update and item.importance or old.importance, uses, ARGV[1])
-  if item.expires ~= '' then set_expiry(tier, item.digest, item.expires, item.ttl) end
+  if item.expires ~= '' then change_expiry(item, number) end
   return update and 'updated' or 'reaffirmed'
 end
 
@@ -105,11 +115,7 @@ local function supersede(item, number, old)
     'at', given(item.at, update and old.at or ARGV[1]), unpack(item.fields) })
   put_in_place(tier, item.digest, number, newer, ARGV[1])
   retain(tier, item.digest, item.importance, uses, ARGV[1])
-  if item.expires ~= '' then
-    set_expiry(tier, item.digest, item.expires, item.ttl)
-  else
-    keep_expiry(tier, item.digest, newer, now)
-  end
+  change_expiry(item, newer)
   return 'superseded'
 end
 

@@ -24,6 +24,9 @@ SCOPES = (None, "a")
 BOUND = 2
 LIFETIME = 3600
 
+_CALLS = {"active": 6, "candidate": 6, "promote": 4, "reject": 2, "update": 3, "forget": 2, "recall": 2, "clear": 0.1}
+"""What a racer calls, by how often."""
+
 
 @frozen
 class Racer:

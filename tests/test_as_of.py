@@ -116,6 +116,13 @@ class TestLimits:
             mem.prune_history()
             assert believed(mem, NOON) == []
 
+    def test_what_has_expired(self, mem):
+        """What has expired by now is in no past, even where Redis still has it."""
+        with frozen() as clock:
+            mem.remember(fact("exact", ttl=DAY))
+            clock.tick(DAY)
+            assert believed(mem, NOON) == []
+
     def test_its_own_scope(self, mem):
         """The past of a scope is its own; several may be asked at once."""
         with frozen() as clock:

@@ -439,7 +439,7 @@ class TestErasing:
 
     @pytest.mark.parametrize("mode", ["blocking"])
     def test_append_only_file(self, open_memory, tmp_path, namespace):
-        """Once Redis has rewritten its append-only file, no file of it has anything of the scope, and the rest is there."""
+        """Once Redis has rewritten its append-only file, nothing of the scope is in it, and the rest is there."""
         with redis_server(*_READABLE, "--dir", str(tmp_path)) as url, Redis.from_url(url) as client:
             mem = open_memory(url=url, embedder=TableEmbedder())
             self.fill(mem, "gone")

@@ -130,7 +130,7 @@ class TestCandidate:
 
     def test_of_a_note(self, mem):
         """A note can't wait for review, and has no history."""
-        with pytest.raises(InvalidItem, match="item 1: .*working"):
+        with pytest.raises(InvalidItem, match=r"item 1: .*working"):
             mem.remember([fact("near"), claim("exact", tier="working")])
         assert mem.count() == 0
         with pytest.raises(UnknownTier, match="working"):
@@ -411,7 +411,7 @@ class TestBadValues:
     @pytest.mark.parametrize("name", ["confidence", "importance"])
     @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf"), "0.5", True])
     def test_outside_their_range(self, name, value):
-        """A confidence or importance that is no number from 0 to 1 is refused by its name, before anything is written."""
+        """A confidence or importance that is no number from 0 to 1 is refused by its name."""
         with pytest.raises(InvalidItem, match=name):
             MemoryItem("exact", **{name: value})
 
@@ -435,7 +435,7 @@ class TestBadValues:
 
 class TestUpdating:
     def test_while_it_expires(self, open_memory, embedder):
-        """An update that comes too late, while the new text is being embedded, finds nothing; nothing comes back to life."""
+        """What expires while an update embeds its new text isn't brought back to life by it."""
         mem = open_memory()
         with frozen() as clock:
             mem.remember(fact("near", ttl=timedelta(minutes=1)))

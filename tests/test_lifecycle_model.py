@@ -195,7 +195,7 @@ class Both(RuleBasedStateMachine):
 
 
 def test_same_life(open_memory, namespace, redis_url, monkeypatch):
-    """Through any sequence of calls product and model agree on all that can be read, and the store is whole in the end."""
+    """Through any sequence of calls product and model agree on all that can be read; the store is whole in the end."""
     numbers, time = count(), [NOON]
     monkeypatch.setattr(clock, "now", lambda: time[0])
     assert {"exact", "near", "far"} < VECTORS.keys()

@@ -59,17 +59,17 @@ def recall(request: Request, places: dict[str, int], floor: float | None) -> Pla
     if request.query.strip() and any(tier.embeds for tier in request.tiers):
         (embedding,) = yield from embed([request.query])
         vector = embedding.vector
-    now = clock.to_micros(request.as_of or clock.now())
-    past = request.as_of is not None
+    now = clock.to_micros(clock.now())
+    as_of = None if request.as_of is None else clock.to_micros(request.as_of)
 
     def search(scope: str | None) -> Search:
         keys = keyspace.of(scope)
         limits = (request.k, request.threshold, floor)
-        return Search(keyspace, keys, vector, *limits, now, past, request.include_superseded)
+        return Search(keyspace, keys, vector, *limits, now, as_of, request.include_superseded)
 
     found = yield from join([tier.recall(search(scope)) for scope in request.scopes for tier in request.tiers])
     hits = Hits(ranking.merge(found, request.k, places))
-    if hits and not past:
+    if hits and as_of is None:
         keepings = {tier.name: tier.keeping for tier in request.tiers}
         yield marking(keyspace, keepings, hits)
     return hits

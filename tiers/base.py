@@ -24,8 +24,8 @@ class Search:
         k: How many hits at the most.
         threshold: The least cosine that the caller wants, or None.
         floor: The embedder's own least cosine, or None.
-        now: The time as of which is recalled, in microseconds since 1970.
-        as_of: Whether that is another time than the present.
+        now: The present, in microseconds since 1970.
+        as_of: Another time as of which is recalled, likewise, or None.
         include_superseded: Whether what was believed before may be a hit too.
     """
 
@@ -36,8 +36,13 @@ class Search:
     threshold: float | None
     floor: float | None
     now: int
-    as_of: bool = False
+    as_of: int | None = None
     include_superseded: bool = False
+
+    @property
+    def moment(self) -> int:
+        """The time as of which is recalled and scored, in microseconds since 1970."""
+        return self.now if self.as_of is None else self.as_of
 
 
 class Tier(ABC):

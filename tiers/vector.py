@@ -109,7 +109,7 @@ class VectorTier(Tier):
         for leaders in others:
             complete = complete or len(leaders) < count
             alive = {key: row for key, row in leaders if row}
-            bonus = self.bonus(next(reversed(alive.values())), search.now) if alive else 1.0
+            bonus = self.bonus(next(reversed(alive.values())), search.moment) if alive else 1.0
             unseen = alive.keys() - {key for key, _, _ in found}
             found += _with_cosines({key: alive[key] for key in unseen}, search)
         return _Seen(found, cosine, bonus, complete)
@@ -125,14 +125,14 @@ class VectorTier(Tier):
     def _where(self, search: Search) -> tuple[str, Parameters]:
         """Which rows may be hits: what is believed, or was at the time that the recall asks for."""
         parameters: Parameters = {"token": search.scope.token(self.name)}
-        if search.as_of:
-            return AS_OF, parameters | {"moment": search.now}
+        if search.as_of is not None:
+            return AS_OF, parameters | {"moment": search.as_of}
         return (BELIEVED_EVER if search.include_superseded else ACTIVE), parameters
 
     def _passing(self, seen: _Seen, search: Search, threshold: float) -> Iterator[_Row]:
         for key, cosine, fields in seen.rows:
             if ranking.passes(cosine, threshold) and is_of(fields, search.scope) and not expired(fields, search.now):
-                score = ranking.blend(cosine, self.bonus(fields, search.now), self.weight) if self.weight else cosine
+                score = ranking.blend(cosine, self.bonus(fields, search.moment), self.weight) if self.weight else cosine
                 yield _Row(-score, -cosine, -int(fields[b"at"]), fields[b"id"], key, fields)
 
     def _hit(self, row: _Row) -> RecalledMemory:
@@ -143,7 +143,7 @@ class VectorTier(Tier):
 
 def _fields(search: Search) -> tuple[str, ...]:
     """What a hit is made from; the present knows no superseded ones, so that their field needn't travel."""
-    return (*RECALLED, "superseded") if search.as_of or search.include_superseded else RECALLED
+    return (*RECALLED, "superseded") if search.as_of is not None or search.include_superseded else RECALLED
 
 
 def _with_cosines(found: dict[bytes, Fields], search: Search) -> list[tuple[bytes, float, Fields]]:

@@ -24,7 +24,7 @@ class WorkingTier(Tier):
 
     def recall(self, search: Search) -> Plan[list[RecalledMemory]]:
         """The scope's newest notes; of another time than the present there are none."""
-        if search.as_of:
+        if search.as_of is not None:
             return []
         arguments = (search.now, *self.keeping.address(search.scope), "", search.k, "newest", "")
         ((_, found),) = yield from ask(call("page", search.scope.scopes, arguments), hurried=True)

@@ -392,7 +392,7 @@ class TestHelp:
             "try: main()\n"
             "finally: print({'numpy', 'redis', 'redisvl', 'openai'} & set(sys.modules), file=sys.stderr)"
         )
-        done = run([sys.executable, "-c", code])
+        done = run([sys.executable, "-I", "-c", code])
         assert (done.returncode, done.stderr.strip()) == (0, "set()")
         assert "demo" in done.stdout
 
@@ -423,7 +423,7 @@ class TestScript:
     def test_without_the_extra(self, module):
         """Without the extra `cli` the script names the pip command in one line, and ends with 1."""
         code = f"import sys; sys.modules[{module!r}] = None; from tiered_memory.cli import main; main()"
-        done = run([sys.executable, "-c", code])
+        done = run([sys.executable, "-I", "-c", code])
         assert done.returncode == 1
         assert "pip install 'tiered-memory[cli]'" in done.stderr
         assert len(done.stderr.splitlines()) == 1

@@ -80,7 +80,7 @@ class TestAddress:
 class TestServer:
     def test_without_search(self, open_memory):
         """A server without the search module is refused, with what to use instead."""
-        with plain_server() as url, pytest.raises(StoreUnsupported, match="no search module.*redis:8"):
+        with plain_server() as url, pytest.raises(StoreUnsupported, match=r"no search module.*redis:8"):
             open_memory(url=url).count()
 
 

@@ -83,7 +83,7 @@ class Process:
 
     def __init__(self, script: str, folder: str | Path) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", script, str(folder)],
+            [sys.executable, "-I", "-c", script, str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -255,7 +255,7 @@ class TestSharing:
         hold = EmbeddedRedis.open(tmp_path)
         del hold
         wait_until(lambda: nothing_runs(tmp_path))
-        subprocess.run([sys.executable, "-W", "error", "-c", LEAVER, str(tmp_path)], check=True)
+        subprocess.run([sys.executable, "-I", "-W", "error", "-c", LEAVER, str(tmp_path)], check=True)
         wait_until(lambda: nothing_runs(tmp_path))
 
 

@@ -165,6 +165,10 @@ with memory(sys.argv[1], namespace=sys.argv[2], embedder=TableEmbedder()) as mem
 
 def _score_in(zone, redis_url, namespace):
     """The score that a process of time zone `zone` sees for a week-old event."""
-    environment = os.environ | {"TZ": zone, "PYTHONPATH": os.path.dirname(__file__)}
+    folder = os.path.dirname(__file__)
     command = [sys.executable, "-c", _SCRIPT, redis_url, namespace + zone.replace("/", "-")]
-    return float(subprocess.run(command, env=environment, check=True, capture_output=True, timeout=60).stdout)
+    return float(
+        subprocess.run(
+            command, cwd=folder, env=os.environ | {"TZ": zone}, check=True, capture_output=True, timeout=60
+        ).stdout
+    )

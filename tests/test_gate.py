@@ -30,6 +30,17 @@ class TestConfidence:
         assert mem.review.promote("x", "semantic").reason == mem.get("x", "semantic").reason == "confidence below 0.3"
 
 
+class TestRepeating:
+    def test_what_is_believed(self, open_memory):
+        """A doubtful claim that only repeats what stands at its id reaffirms it: there is nothing to review."""
+        mem = open_memory(gate=GateConfig(confidence_floor=0.3))
+        mem.remember(fact("near", confidence=0.9))
+        (answer,) = mem.remember(fact("near", confidence=0.1))
+        assert (answer.outcome, answer.reason) == ("reaffirmed", None)
+        assert mem.get("x", "semantic").confidence == 0.9
+        assert mem.review.pending().items == []
+
+
 class TestSources:
     def test_of_doubtful_ones(self, open_memory):
         """Claims of the sources that are named wait, and no others."""

@@ -60,7 +60,7 @@ class TestConstruction:
             "import sys; from tiered_memory.embedders import OpenAIEmbedder;"
             f"OpenAIEmbedder(base_url={server.url!r}, api_key='k'); sys.exit('openai' in sys.modules)"
         )
-        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+        assert subprocess.run([sys.executable, "-I", "-c", code], check=False).returncode == 0
         assert server.requests == []
 
     def test_without_the_package(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,10 +38,13 @@ def _accept(listener: socket.socket, context: ssl.SSLContext, port: int) -> None
 
 
 def _serve(plain: socket.socket, context: ssl.SSLContext, port: int) -> None:
-    with suppress(OSError), context.wrap_socket(plain, server_side=True) as client:
-        with socket.create_connection(("127.0.0.1", port)) as server:
-            threading.Thread(target=_copy, args=(server, client), daemon=True).start()
-            _copy(client, server)
+    with (
+        suppress(OSError),
+        context.wrap_socket(plain, server_side=True) as client,
+        socket.create_connection(("127.0.0.1", port)) as server,
+    ):
+        threading.Thread(target=_copy, args=(server, client), daemon=True).start()
+        _copy(client, server)
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Literal, TypeGuard
 
-from tiered_memory.errors import InvalidItem, InvalidQuery
+from tiered_memory.errors import InvalidItem, InvalidLimit, InvalidQuery
 from tiered_memory.scope import utf8
 
 MAX_TEXT_BYTES = 1024 * 1024
@@ -121,10 +121,10 @@ def check_source(source: object) -> str | None:
 
 
 def check_count(value: int, name: str, least: int) -> int:
-    """`value` itself, a whole number of at least `least`; raises `InvalidQuery`."""
+    """`value` itself, a whole number of at least `least`; raises `InvalidLimit`."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole or value < least:
-        raise InvalidQuery(f"{name}={value!r} must be a whole number of at least {least}")
+        raise InvalidLimit(f"{name}={value!r} must be a whole number of at least {least}")
     return value
 
 

@@ -49,9 +49,15 @@ class InvalidScope(InvalidInput):
 
 
 class InvalidQuery(InvalidInput):
-    """`k`, a threshold, a limit or a cursor is out of its range."""
+    """A threshold or a cursor is out of its range, or what is asked for makes no sense."""
 
     code = "invalid_query"
+
+
+class InvalidLimit(InvalidQuery):
+    """`k`, a limit or another bound on how many is out of its range."""
+
+    code = "invalid_limit"
 
 
 class UnknownTier(InvalidInput):

@@ -14,7 +14,7 @@ from tiered_memory.assertions import read as reading
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.assertions.surface import mark_surfaced
 from tiered_memory.checks import check_count, check_cursor, check_id, is_number
-from tiered_memory.errors import InvalidQuery, NotFound, UnknownTier
+from tiered_memory.errors import InvalidLimit, InvalidQuery, NotFound, UnknownTier
 from tiered_memory.items import Assertion, Assertions, Claim, Conflict, MemoryStats, Page, Reviewed, Status
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, join, opened
@@ -183,12 +183,13 @@ class LifecycleOperations(_Bound):
             top_k: How many at the most, 1 to 500; `truncated` of the answer says whether there are more.
 
         Raises:
-            InvalidQuery: `top_k` or a status is out of its range.
+            InvalidLimit: `top_k` is out of its range.
+            InvalidQuery: A status is none of the three.
         """
         match = ledger.Match(statuses=_statuses(statuses), under=under, term=term, source=source)
         keepings = self._searched(tier)
         if check_count(top_k, "top_k", 1) > _MOST:
-            raise InvalidQuery(f"top_k={top_k} must be at most {_MOST}; narrow the search")
+            raise InvalidLimit(f"top_k={top_k} must be at most {_MOST}; narrow the search")
         return (yield from ledger.matching((yield from opened()), keepings, self._scope, match, top_k))
 
     @operation

@@ -51,7 +51,8 @@ class _ScopedOperations(Operations, LifecycleOperations):
             The hits in a total order: score, then tier, cosine, time (newest first), id.
 
         Raises:
-            InvalidQuery: `k` or `threshold` is out of its range.
+            InvalidLimit: `k` is out of its range.
+            InvalidQuery: `threshold` is.
             UnknownTier: A tier doesn't exist or is switched off.
             EmbeddingError: The embedder failed, or answered with something unusable.
             StoreError: Redis can't be reached, or refused.
@@ -101,7 +102,8 @@ class _RootOperations(Operations, LifecycleOperations):
             The hits in a total order: score, then tier, cosine, time (newest first), id, scope.
 
         Raises:
-            InvalidQuery: `k` or `threshold` is out of its range.
+            InvalidLimit: `k` is out of its range.
+            InvalidQuery: `threshold` is.
             InvalidScope: A scope is empty or too long.
             UnknownTier: A tier doesn't exist or is switched off.
             EmbeddingError: The embedder failed, or answered with something unusable.

@@ -1,4 +1,7 @@
-"""The gate: which claims are doubtful enough to wait for review. No model is asked."""
+"""The gate: which claims are doubtful enough to wait for review, unless they only repeat what is believed.
+
+No model is asked.
+"""
 
 from __future__ import annotations
 
@@ -59,17 +62,14 @@ class Gate:
 
 def _neighbours(keyspace: Keyspace, keys: ScopeKeys, entry: Entry) -> Command:
     vector = (keyspace.vector, entry.embedding.vector if entry.embedding else b"")
-    fields = ("id", "scope", "text", "expires_at")
+    fields = ("id", "scope", "expires_at")
     return nearest(keys.index, ACTIVE, {"token": keys.token(entry.keeping.name)}, vector, fields, _NEIGHBOURS)
 
 
 def _twin(reply: object, keys: ScopeKeys, item: MemoryItem, bound: float, now: int) -> str | None:
-    """The id of an active memory of another id that is as near as the bound; None where the item only reaffirms."""
-    active = [fields for _, fields in rows(reply) if fields and is_of(fields, keys) and not expired(fields, now)]
-    own = (item.key.encode(), item.text.encode())
-    if any((fields[b"id"], fields[b"text"]) == own for fields in active):
-        return None
-    for fields in active:
-        if ranking.passes(ranking.similarity(float(fields[b"distance"])), bound) and fields[b"id"] != own[0]:
+    """The id of an active memory of another id that is as near as the bound, if there is one."""
+    for _, fields in rows(reply):
+        near = bool(fields) and ranking.passes(ranking.similarity(float(fields[b"distance"])), bound)
+        if near and is_of(fields, keys) and not expired(fields, now) and fields[b"id"] != item.key.encode():
             return fields[b"id"].decode()
     return None

@@ -73,7 +73,7 @@ def _item(entry: Entry, place: int, keys: ScopeKeys, vector: str, now: int) -> l
     arguments: list[Argument] = [
         place,
         digest(item.key),
-        "update" if entry.mode == "update" else "candidate" if entry.reason else item.status,
+        "update" if entry.mode == "update" else "doubtful" if entry.reason else item.status,
         entry.expected,
         item.text,
         "" if item.metadata is None else encode_metadata(item.metadata),
@@ -98,4 +98,5 @@ def _expiry(ttl: timedelta | None, lifts: bool, now: int) -> tuple[Argument, Arg
 
 def _remembered(entry: Entry, scope: str | None, outcome: Outcome | str) -> Remembered:
     cut = bool(entry.embedding and entry.embedding.cut)
-    return Remembered(entry.item.key, entry.keeping.name, scope, outcome, cut, entry.reason)  # type: ignore[arg-type]
+    reason = entry.reason if outcome in ("queued", "already_queued") else None
+    return Remembered(entry.item.key, entry.keeping.name, scope, outcome, cut, reason)  # type: ignore[arg-type]

@@ -3,8 +3,9 @@
 --   for each item: place of its tier, digest, mode, what is expected, text, metadata, at, expires at, ttl ms,
 --                  importance, number of fields, then their names and values.
 -- An absent value is the empty text; expires at '0' lifts an expiry. Rules: 'r' refreshes the time of the same text,
--- 'c' carries uses over to a new text. Modes: 'active', 'candidate', and 'update', which is done only while what the
--- client expects stands there. Answers for each item what happened.
+-- 'c' carries uses over to a new text. Modes: 'active'; 'candidate', which waits; 'doubtful', which waits unless its
+-- text stands there already; 'update', which is done only while what the client expects stands there.
+-- Answers for each item what happened.
 local now = tonumber(ARGV[1])
 local tiers, at = {}, 4
 for place = 1, tonumber(ARGV[3]) do
@@ -152,17 +153,17 @@ local function remember_record(item)
   if expired(tier, item.digest, now) then drop_active(tier, item.digest) end
   if item.mode == 'candidate' then return queue(item) end
   local value = redis.call('HGET', tier.slots, item.digest)
-  if not value then return record_new(item) end
+  if not value then return item.mode == 'doubtful' and queue(item) or record_new(item) end
   local number, old = first_number(value), {}
   for place, found in ipairs(redis.call('HMGET', record_key(first_number(value)), unpack(wanted))) do
     old[wanted[place]] = found
   end
   if not old.text then
     drop_active(tier, item.digest)
-    return record_new(item)
+    return item.mode == 'doubtful' and queue(item) or record_new(item)
   end
   if old.text == item.text then return reaffirm(item, number, old) end
-  return supersede(item, number, old)
+  return item.mode == 'doubtful' and queue(item) or supersede(item, number, old)
 end
 
 local function keep_awake(tier)
@@ -230,7 +231,7 @@ end
 local outcomes = {}
 for place, item in ipairs(items) do
   outcomes[place] = item.tier.notes and remember_note(item) or remember_record(item)
-  if item.mode ~= 'candidate' then item.tier.new[item.digest] = true end
+  if outcomes[place] ~= 'queued' and outcomes[place] ~= 'already_queued' then item.tier.new[item.digest] = true end
   if item.tier.notes then evict(item.tier, #items, item.tier.new) end
 end
 for _, tier in ipairs(tiers) do evict(tier, #items, tier.new) end

@@ -307,7 +307,7 @@ class TestErrors:
         result = call("recall", "a", "-k", "-1", "--json")
         assert (result.exit_code, result.stdout) == (1, "")
         assert json.loads(result.stderr)["error"] == {
-            "code": "invalid_query",
+            "code": "invalid_limit",
             "message": "k=-1 must be a whole number of at least 0",
         }
 

@@ -22,6 +22,12 @@ def remember_ten_of_its_own(mem: Memory, number: int) -> None:
     mem.remember([MemoryItem("exact", id=f"{number}:{each}") for each in range(10)])
 
 
+def edit_one_file(mem: Memory, number: int) -> None:
+    """Ten lines more in the file that all edit, one by one."""
+    for each in range(10):
+        mem.files.insert("/log.md", 1, f"{number}:{each}")
+
+
 def run_together(work: str, count: int, url: str, namespace: str) -> None:
     """Runs the function `work` of this module in `count` processes at once; fails when one of them fails."""
     command = [sys.executable, __file__, work, str(count), url, namespace]

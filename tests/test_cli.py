@@ -25,6 +25,7 @@ COMMANDS = (
     *("demo", "remember", "recall", "stats", "doctor", "get", "list", "history", "conflicts", "resolve"),
     *("forget", "prune", "clear", "erase"),
     *("review list", "review show", "review walk", "review promote", "review reject"),
+    *(f"files {name}" for name in ("ls", "cat", "put", "edit", "rm", "mv", "find")),
 )
 
 

@@ -4,8 +4,12 @@ TieredMemoryError
 ├── InvalidInput (ValueError)       what was passed can't be used; nothing was written
 │   ├── InvalidItem                 an item of a batch, named by its place
 │   ├── InvalidScope
-│   ├── InvalidQuery                k, threshold, limit or cursor
+│   ├── InvalidQuery                a threshold, a cursor, or what is asked for
+│   │   └── InvalidLimit            k, a limit, or another bound on how many
 │   ├── UnknownTier
+│   ├── BadPath                     a file's path that could mean something else, or lead elsewhere
+│   ├── TooLarge                    a file is larger than is allowed
+│   ├── NotUnique                   the text to replace doesn't occur exactly once in a file
 │   └── ConfigError
 ├── EmbeddingError                  the embedder failed, or answered with something unusable
 │   └── EmbeddingRateLimited        the provider refused for now
@@ -16,12 +20,21 @@ TieredMemoryError
 │   ├── SchemaMismatch              the namespace was made with another layout
 │   ├── ResultLimitExceeded         the server's own cap is below what was asked for
 │   ├── UpdateConflict              what was to be updated changed meanwhile, again and again
+│   │   └── FileConflict            a file isn't the one that was read
+│   ├── ReviewConflict              what was reviewed isn't what waits or stands there now
+│   ├── EmbeddingsUnavailable       there are too few vectors to compare
+│   ├── FileExists
+│   ├── ReadOnly                    files there can't be changed
 │   └── CorruptRecord               something under our keys isn't ours
-├── NotFound (LookupError)
+├── NotFound (LookupError)          nothing stands at that id
+│   ├── FileNotFound
+│   └── NoCandidate                 nothing waits for review at that id
 └── MissingExtra (ImportError)      an optional dependency isn't installed
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class TieredMemoryError(Exception):
@@ -70,6 +83,29 @@ class ConfigError(InvalidInput):
     """A setting is out of its range, or unknown."""
 
     code = "invalid_config"
+
+
+class BadPath(InvalidInput):
+    """A file's path is relative, or has a part that could mean something else or lead elsewhere."""
+
+    code = "bad_path"
+
+
+class TooLarge(InvalidInput):
+    """A file's content is larger than the file system allows."""
+
+    code = "too_large"
+
+
+class NotUnique(InvalidInput):
+    """The text to replace occurs in the file not at all, or more than once; the file is as it was."""
+
+    code = "not_unique"
+
+    def __init__(self, message: str, lines: Sequence[int] = ()) -> None:
+        super().__init__(message)
+        self.lines = tuple(lines)
+        """The numbers of the lines, from 1, in which it begins; a line with several is named once."""
 
 
 class EmbeddingError(TieredMemoryError):
@@ -129,6 +165,24 @@ class UpdateConflict(StoreError):
     code = "update_conflict"
 
 
+class FileConflict(UpdateConflict):
+    """A file isn't the one that was read: its SHA-256 differs; read it again, then decide."""
+
+    code = "file_conflict"
+
+
+class FileExists(StoreError):
+    """A file or folder stands there already."""
+
+    code = "file_exists"
+
+
+class ReadOnly(StoreError):
+    """Files there can be read, but not changed."""
+
+    code = "read_only"
+
+
 class ReviewConflict(StoreError):
     """What was reviewed isn't what waits or stands there now; look at it again, then decide."""
 
@@ -151,6 +205,12 @@ class NotFound(TieredMemoryError, LookupError):
     """Nothing with that id stands in that tier and scope."""
 
     code = "not_found"
+
+
+class FileNotFound(NotFound):
+    """No file has that path."""
+
+    code = "file_not_found"
 
 
 class NoCandidate(NotFound):

@@ -10,6 +10,7 @@ from tiered_memory.assertions import forget as forgetting
 from tiered_memory.checks import check_count, check_cursor
 from tiered_memory.config import MemoryConfig
 from tiered_memory.errors import InvalidScope
+from tiered_memory.files import AsyncFileSystem, FileSystem
 from tiered_memory.handles import Operations
 from tiered_memory.items import Hits, MemoryItem, Page, Stats
 from tiered_memory.lifecycle import AsyncReview, LifecycleOperations, Review
@@ -61,10 +62,10 @@ class _ScopedOperations(Operations, LifecycleOperations):
 
     @operation
     def clear(self, tier: str | None = None) -> Plan[int]:
-        """Forgets a tier of this scope, or all of the scope; returns how many memories that were."""
+        """Forgets a tier of this scope, or all of the scope, its files too; returns how many memories that were."""
         keepings = self._tiers.everything if tier is None else [self._tiers[tier].keeping]
         keyspace = yield from opened()
-        return (yield from forgetting.clear(keyspace, keepings, self._scope))
+        return (yield from forgetting.clear(keyspace, keepings, self._scope, files=tier is None))
 
     def _scope_of(self, item: MemoryItem) -> str | None:
         if item.scope not in (None, self._scope):
@@ -113,13 +114,13 @@ class _RootOperations(Operations, LifecycleOperations):
 
     @operation
     def clear(self, tier: str | None = None) -> Plan[int]:
-        """Forgets a tier, or everything, in EVERY scope; returns how many memories that were.
+        """Forgets a tier, or everything, files too, in EVERY scope; returns how many memories that were.
 
         To clear one scope, clear the handle that `scoped` gives.
         """
         keepings = self._tiers.everything if tier is None else [self._tiers[tier].keeping]
         keyspace = yield from opened()
-        return (yield from forgetting.clear_everywhere(keyspace, keepings))
+        return (yield from forgetting.clear_everywhere(keyspace, keepings, files=tier is None))
 
     @operation
     def scopes(self, *, limit: int = 100, cursor: str | None = None) -> Plan[Page[str | None]]:
@@ -157,6 +158,11 @@ class ScopedMemory(_ScopedOperations, Blocking):
         self._runner, self._tiers, self._scope = runner, tiers, scope
 
     @property
+    def files(self) -> FileSystem:
+        """The files of this scope, kept in our store."""
+        return FileSystem(self)
+
+    @property
     def review(self) -> Review:
         """What waits for review in this scope."""
         return Review(self)
@@ -167,6 +173,11 @@ class AsyncScopedMemory(_ScopedOperations, NonBlocking):
 
     def __init__(self, runner: NonBlockingRunner, tiers: Tiers, scope: str) -> None:
         self._runner, self._tiers, self._scope = runner, tiers, scope
+
+    @property
+    def files(self) -> AsyncFileSystem:
+        """The files of this scope, kept in our store."""
+        return AsyncFileSystem(self)
 
     @property
     def review(self) -> AsyncReview:
@@ -182,6 +193,11 @@ class Memory(_RootOperations, Blocking):
 
         self._tiers, self._scope = Tiers(config), None
         self._runner = BlockingRunner(config)
+
+    @property
+    def files(self) -> FileSystem:
+        """The files of this scope, kept in our store."""
+        return FileSystem(self)
 
     @property
     def review(self) -> Review:
@@ -211,6 +227,11 @@ class AsyncMemory(_RootOperations, NonBlocking):
 
         self._tiers, self._scope = Tiers(config), None
         self._runner = NonBlockingRunner(config)
+
+    @property
+    def files(self) -> AsyncFileSystem:
+        """The files of this scope, kept in our store."""
+        return AsyncFileSystem(self)
 
     @property
     def review(self) -> AsyncReview:

@@ -43,6 +43,18 @@ class NonBlocking:
     _runner: AsyncRunner
 
 
+class Planned:
+    """A class whose operations return their plans, to be steps of other plans."""
+
+    @property
+    def _runner(self) -> Planned:
+        return self
+
+    def run(self, plan: Plan[T]) -> Plan[T]:
+        """The plan itself."""
+        return plan
+
+
 class operation(Generic[S, P, T]):  # noqa: N801 - used as a decorator
     """Makes a method that returns a plan a blocking or an awaitable one, by the class it is called on."""
 
@@ -60,6 +72,8 @@ class operation(Generic[S, P, T]):  # noqa: N801 - used as a decorator
     def __get__(self, instance: Blocking, owner: type) -> Callable[P, T]: ...
     @overload
     def __get__(self, instance: NonBlocking, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    @overload
+    def __get__(self, instance: Planned, owner: type) -> Callable[P, Plan[T]]: ...
 
     def __get__(self, instance: Any, owner: type) -> Any:
         """The method, bound to `instance`, whose runner executes the plan in its mode."""

@@ -60,6 +60,13 @@ class Pause:
 
 
 @frozen
+class Call:
+    """Asks for a function's result; it is kept off the event loop, and what is awaitable is awaited there."""
+
+    function: Callable[[], Any]
+
+
+@frozen
 class Embedding:
     """A text's vector as float32 bytes, and whether only the text's beginning fitted into the model."""
 
@@ -67,7 +74,7 @@ class Embedding:
     cut: bool = False
 
 
-Step: TypeAlias = "Open | Embed | Commands | Later | Pause"
+Step: TypeAlias = "Open | Embed | Commands | Later | Pause | Call"
 Plan: TypeAlias = "Generator[Step, Any, T]"
 
 
@@ -93,6 +100,11 @@ def embed(texts: Sequence[str]) -> Plan[list[Embedding]]:
         return []
     embeddings: list[Embedding] = yield Embed(tuple(texts))
     return embeddings
+
+
+def call(function: Callable[..., Any], *arguments: Any) -> Plan[Any]:
+    """The result of `function`, which may block, or be async where the plan is awaited."""
+    return (yield Call(lambda: function(*arguments)))
 
 
 def join(plans: Iterable[Plan[T]]) -> Plan[list[T]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tiered_memory import clock
 from tiered_memory.assertions.keeping import Keeping
-from tiered_memory.engine.keys import Keyspace, decode_scope
+from tiered_memory.engine.keys import Keyspace, ScopeKeys, decode_scope
 from tiered_memory.engine.reply import pairs, strings, text
 from tiered_memory.engine.scripts import call
 from tiered_memory.errors import StoreError
@@ -41,21 +41,24 @@ def forget_these(keyspace: Keyspace, keeping: Keeping, scope: str | None, these:
     return total
 
 
-def clear(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None) -> Plan[int]:
-    """Forgets all that these tiers hold in a scope, step by step; how many memories that were."""
+def clear(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None, *, files: bool = False) -> Plan[int]:
+    """Forgets all that these tiers hold in a scope, step by step, and its `files`; how many memories that were."""
     total = 0
     more = True
     while more:
         ((forgotten, more),) = yield from ask(_forgetting(keyspace, keepings, scope, ""))
         total += forgotten
+    if files:
+        yield from _clear_files(keyspace.of(scope))
     return total
 
 
 def erase(keyspace: Keyspace, everything: Sequence[Keeping], scope: str | None) -> Plan[int]:
     """Forgets all of a scope and looks at every key that it could own; how many memories that were."""
-    forgotten = yield from clear(keyspace, everything, scope)
+    forgotten = yield from clear(keyspace, everything, scope, files=True)
     keys = keyspace.of(scope)
-    (left,) = yield from ask(("EXISTS", *(key for keeping in everything for key in keys.all(keeping.name))))
+    own = [keys.files, *(key for keeping in everything for key in keys.all(keeping.name))]
+    (left,) = yield from ask(("EXISTS", *own))
     (listed,) = yield from ask(("ZSCORE", keys.scopes, keys.member))
     if left or listed is not None:
         raise StoreError(
@@ -64,13 +67,13 @@ def erase(keyspace: Keyspace, everything: Sequence[Keeping], scope: str | None) 
     return forgotten
 
 
-def clear_everywhere(keyspace: Keyspace, keepings: Sequence[Keeping]) -> Plan[int]:
-    """Forgets all that these tiers hold in every scope; how many memories that were."""
+def clear_everywhere(keyspace: Keyspace, keepings: Sequence[Keeping], *, files: bool = False) -> Plan[int]:
+    """Forgets all that these tiers hold in every scope, and all `files`; how many memories that were."""
     total = 0
     cursor: str | None = None
     while True:
         found = yield from scopes(keyspace, 100, cursor)
-        total += sum((yield from join([clear(keyspace, keepings, scope) for scope in found.items])))
+        total += sum((yield from join([clear(keyspace, keepings, scope, files=files) for scope in found.items])))
         cursor = found.cursor
         if cursor is None:
             return total
@@ -113,6 +116,12 @@ def tallies(keyspace: Keyspace) -> Plan[tuple[int, dict[tuple[str, str], int]]]:
             tier, _, status = name.rpartition(":")
             totals[tier, status] = totals.get((tier, status), 0) + int(number)
     return sum(sizes), totals
+
+
+def _clear_files(keys: ScopeKeys) -> Plan[None]:
+    more = True
+    while more:
+        (more,) = yield from ask(call("files_clear", keys.scopes, (keys.member, keys.token("files"), _STEP)))
 
 
 def _forgetting(

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 import tiered_memory
-from tiered_memory.cli import conflicts, forgetting, reading, review
+from tiered_memory.cli import conflicts, files, forgetting, reading, review
 from tiered_memory.cli.options import Options, command
 from tiered_memory.cli.output import Answer, counted, hits_table, plain, printable
 from tiered_memory.cli.parameters import TIERS, Scope, json_object, moment
@@ -160,3 +160,4 @@ def doctor(
 for part in (reading.app, conflicts.app, forgetting.app):
     app.add_typer(part)
 app.add_typer(review.app, name="review")
+app.add_typer(files.app, name="files")

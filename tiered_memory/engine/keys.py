@@ -1,7 +1,7 @@
 """How a namespace lies in Redis: partitions, and the keys of one scope.
 
     {namespace:p}:scopes          sorted set   the scopes of partition p that hold something
-    {namespace:p}:holding         hash         how many active and waiting memories each of these scopes has
+    {namespace:p}:holding         hash         how many active and waiting memories and files each of these has
     {namespace:p}:sequence        integer      numbers the partition's records in the order of their making
     {namespace:p}:counts          hash         how many memories, by tier and status
     {namespace:p}:due             sorted set   tiers that hold something which expires, by the time of the first
@@ -17,11 +17,13 @@
     {namespace:p}:claims:TOKEN    hash         digest of an id → numbers of the records that wait there, newest first
     {namespace:p}:tally:TOKEN     hash         how many memories, by status
     {namespace:p}:settled:TOKEN   set          pairs of records that are much alike, and shall be
+    {namespace:p}:paths:TOKEN     sorted set   paths of a scope's files, in the order of their bytes
+    {namespace:p}:file:TOKEN:PATH hash         one file
     {namespace:0}:meta            hash         layout, partitions, embedder, dimensions
 
-TOKEN is the digest of scope and tier. All keys of a partition carry its hash tag, its index's name included, so
-that on a cluster a command reaches one shard and a script stays inside one slot. A script is given the key of
-the scopes, which routes it, and makes the others from that.
+TOKEN is the digest of scope and tier, or of scope and "files". All keys of a partition carry its hash tag, its
+index's name included, so that on a cluster a command reaches one shard and a script stays inside one slot. A script
+is given the key of the scopes, which routes it, and makes the others from that.
 """
 
 from __future__ import annotations
@@ -62,6 +64,15 @@ class ScopeKeys:
     def all(self, tier: str) -> list[str]:
         """All keys that this scope may have for `tier`, beside its records."""
         return [self.key(kind, tier) for kind in KINDS]
+
+    @property
+    def files(self) -> str:
+        """The key of the paths of this scope's files."""
+        return self.key("paths", "files")
+
+    def file(self, path: str) -> str:
+        """The key of the file that has this path."""
+        return f"{self.key('file', 'files')}:{path}"
 
     @property
     def member(self) -> str:

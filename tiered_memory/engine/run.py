@@ -7,8 +7,9 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import redis.asyncio.retry
@@ -25,7 +26,7 @@ from tiered_memory.engine.index import open_namespace
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.engine.scripts import in_full
 from tiered_memory.errors import StoreError, TieredMemoryError
-from tiered_memory.plan import Command, Commands, Embed, Later, Pause, Plan, Step
+from tiered_memory.plan import Call, Command, Commands, Embed, Later, Pause, Plan, Step
 
 if TYPE_CHECKING:
     from tiered_memory.embedders.base import Embedder
@@ -41,13 +42,6 @@ _MOST_LATER = 2000
 
 CLUSTER_PARTITIONS = 64
 """How many partitions a namespace has on a cluster, unless the configuration says otherwise."""
-
-
-@frozen
-class _Work:
-    """Asks for a function's result, which takes long enough to keep off the event loop."""
-
-    function: Callable[[], Any]
 
 
 @frozen
@@ -92,7 +86,7 @@ class _Engine:
         make = connect.nonblocking if self.asynchronous else connect.blocking
         if self._client is not None:
             yield _Close(self._client)
-        url = yield _Work(self._locate)
+        url = yield Call(self._locate)
         self._client = make(self.config, url)
         server = yield from connect.inspect()
         if server.cluster:
@@ -196,6 +190,8 @@ class BlockingRunner(_Engine):
                     step = plan.send(answer)
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
+        finally:
+            plan.close()
 
     def close(self) -> None:
         """Gives back what was opened here; the caller's own client stays open."""
@@ -206,7 +202,7 @@ class BlockingRunner(_Engine):
             client.close()
         self._release_server()
 
-    def _serve(self, step: Step | _Work | _Close) -> Any:
+    def _serve(self, step: Step | _Close) -> Any:
         if isinstance(step, Commands):
             return self._send(step)
         if isinstance(step, Embed):
@@ -215,7 +211,7 @@ class BlockingRunner(_Engine):
             return self._later.append(step)
         if isinstance(step, Pause):
             return time.sleep(step.seconds)
-        if isinstance(step, _Work):
+        if isinstance(step, Call):
             return step.function()
         if isinstance(step, _Close):
             return [client.close() for client in connect.with_its_own(step.client)]
@@ -272,6 +268,8 @@ class NonBlockingRunner(_Engine):
                     step = plan.send(answer)
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
+        finally:
+            plan.close()
 
     async def close(self) -> None:
         """Gives back what was opened here; the caller's own client stays open."""
@@ -282,7 +280,7 @@ class NonBlockingRunner(_Engine):
             await client.aclose()
         await asyncio.to_thread(self._release_server)
 
-    async def _serve(self, step: Step | _Work | _Close) -> Any:
+    async def _serve(self, step: Step | _Close) -> Any:
         if isinstance(step, Commands):
             return await self._send(step)
         if isinstance(step, Embed):
@@ -293,8 +291,9 @@ class NonBlockingRunner(_Engine):
             return self._later.append(step)
         if isinstance(step, Pause):
             return await asyncio.sleep(step.seconds)
-        if isinstance(step, _Work):
-            return await asyncio.to_thread(step.function)
+        if isinstance(step, Call):
+            result = await asyncio.to_thread(step.function)
+            return await result if isawaitable(result) else result
         if isinstance(step, _Close):
             return [await client.aclose() for client in connect.with_its_own(step.client)]
         return self._keyspace or await self._open()

@@ -10,6 +10,7 @@ from importlib.resources import files
 from tiered_memory.plan import Command
 
 _ALSO = {"remember": ("records",), "promote": ("records",), "surface": ("records",)}
+_ALSO |= {f"files_{each}": ("files",) for each in ("write", "list", "delete", "move", "clear")}
 """What a script shares with others, beside `common`."""
 
 _sources: dict[str, str] = {}

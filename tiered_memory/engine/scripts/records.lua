@@ -9,10 +9,13 @@ end
 
 -- How well a memory is worth keeping, as a number that puts memories in the same order at any time: the logarithm of
 -- (importance + uses / (uses + 1)) halves with every half-life since it was last used.
-local function retain(tier, digest, importance, uses, moment)
+local function retention_score(tier, importance, uses, moment)
   local strength = tonumber(importance) + tonumber(uses) / (tonumber(uses) + 1)
-  local score = math.log(strength) / math.log(2) + tonumber(moment) / tier.half_life
-  redis.call('ZADD', tier.retention, string.format('%.17g', score), digest)
+  return string.format('%.17g', math.log(strength) / math.log(2) + tonumber(moment) / tier.half_life)
+end
+
+local function retain(tier, digest, importance, uses, moment)
+  redis.call('ZADD', tier.retention, retention_score(tier, importance, uses, moment), digest)
 end
 
 -- An id's expiry is one for all that stands there: the active record and its history go together.

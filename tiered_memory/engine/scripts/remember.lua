@@ -13,7 +13,7 @@ for place = 1, tonumber(ARGV[3]) do
   tier.most, tier.idle, tier.half_life = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
   tier.refreshes = string.find(ARGV[at + 6], 'r', 1, true) ~= nil
   tier.carries = string.find(ARGV[at + 6], 'c', 1, true) ~= nil
-  tier.new = {}
+  tier.new, tier.digests, tier.known, tier.staged = {}, {}, {}, { slots = {}, order = {}, retention = {} }
   tiers[place] = tier
   at = at + 7
 end
@@ -28,11 +28,48 @@ while at <= #ARGV do
   local last = at + 10 + 2 * tonumber(ARGV[at + 10])
   item.fields = { unpack(ARGV, at + 11, last) }
   items[#items + 1] = item
+  item.tier.digests[#item.tier.digests + 1] = item.digest
   at = last + 1
 end
 
+local STEP = 1000 -- how many values one command is given at the most, since Lua's stack is bounded
+
+-- Reads what stands at all ids of the batch in a few commands.
+local function read_standing(tier)
+  for first = 1, #tier.digests, STEP do
+    local part = { unpack(tier.digests, first, math.min(first + STEP - 1, #tier.digests)) }
+    for place, value in ipairs(redis.call('HMGET', tier.slots, unpack(part))) do tier.known[part[place]] = value end
+  end
+end
+
+-- New ids go into a tier's keys together, which costs far less than one by one.
+local function put_staged(tier)
+  for kind, list in pairs(tier.staged) do
+    for first = 1, #list, STEP do
+      redis.call(kind == 'slots' and 'HSET' or 'ZADD', tier[kind], unpack(list, first, math.min(first + STEP - 1, #list)))
+    end
+  end
+  tier.staged = { slots = {}, order = {}, retention = {} }
+end
+
+local function stage(tier, kind, first, second)
+  local list = tier.staged[kind]
+  list[#list + 1], list[#list + 2] = first, second
+end
+
+-- What stands at an item's id now; only the batch itself can have changed it since it was read.
+local function standing(item)
+  local value = item.tier.known[item.digest]
+  if value == nil then
+    put_staged(item.tier)
+    value = redis.call('HGET', item.tier.slots, item.digest)
+  end
+  item.tier.known[item.digest] = nil
+  return value
+end
+
 local function corrupt(item)
-  local value = redis.call('HGET', item.tier.slots, item.digest)
+  local value = item.tier.known[item.digest]
   if not value then return false end
   if item.tier.notes then
     local readable, note = pcall(cmsgpack.unpack, value)
@@ -45,7 +82,7 @@ end
 
 local function changed_meanwhile(item)
   if expired(item.tier, item.digest, now) or all_idle(item.tier, now) then return true end
-  local value = redis.call('HGET', item.tier.slots, item.digest)
+  local value = item.tier.known[item.digest]
   if value and not item.tier.notes then
     local number = first_number(value)
     value = number .. ':' .. (redis.call('HGET', record_key(number), 'revision') or '')
@@ -54,20 +91,24 @@ local function changed_meanwhile(item)
 end
 
 local function refusal()
-  local wrong = wrong_shared_type()
-  for _, tier in ipairs(tiers) do wrong = wrong or wrong_type(tier) end
-  if wrong then return wrong end
   for _, item in ipairs(items) do
     if corrupt(item) then return redis.error_reply('CORRUPT a memory of the batch is not as we wrote it') end
     if item.mode == 'update' and changed_meanwhile(item) then return redis.error_reply('CONFLICT') end
   end
 end
 
+local number = 0 -- of the newest record or note; all numbers of the batch are taken at once
+
+local function next_number()
+  number = number + 1
+  return string.format('%.0f', number)
+end
+
 local function create(item, fields)
-  local number = tostring(redis.call('INCR', sequence))
-  redis.call('HSET', record_key(number), 'text', item.text, 'slot', item.digest, 'recorded_at', ARGV[1],
+  local own = next_number()
+  redis.call('HSET', record_key(own), 'text', item.text, 'slot', item.digest, 'recorded_at', ARGV[1],
     'updated_at', ARGV[1], 'revision', '1', unpack(fields))
-  return number
+  return own
 end
 
 local function given(value, otherwise) return value ~= '' and value or otherwise end
@@ -76,9 +117,14 @@ local function record_new(item)
   local tier = item.tier
   local number = create(item, { 'active', tier.token, 'active_from', ARGV[1], 'created_at', ARGV[1], 'uses', '1',
     'metadata', given(item.metadata, '{}'), 'at', given(item.at, ARGV[1]), unpack(item.fields) })
-  put_first(tier, item.digest, number)
-  retain(tier, item.digest, item.importance, 1, ARGV[1])
-  if item.expires ~= '' then set_expiry(tier, item.digest, item.expires, item.ttl) end
+  stage(tier, 'slots', item.digest, number)
+  stage(tier, 'order', number, item.digest)
+  stage(tier, 'retention', retention_score(tier, item.importance, 1, ARGV[1]), item.digest)
+  tally(tier, 'active', 1)
+  if item.expires ~= '' then
+    put_staged(tier)
+    set_expiry(tier, item.digest, item.expires, item.ttl)
+  end
   return 'recorded'
 end
 
@@ -150,9 +196,13 @@ local wanted = { 'text', 'uses', 'created_at', 'metadata', 'at', 'importance', '
 
 local function remember_record(item)
   local tier = item.tier
-  if expired(tier, item.digest, now) then drop_active(tier, item.digest) end
+  if tier.expires and expired(tier, item.digest, now) then
+    put_staged(tier)
+    drop_active(tier, item.digest)
+    tier.known[item.digest] = nil
+  end
   if item.mode == 'candidate' then return queue(item) end
-  local value = redis.call('HGET', tier.slots, item.digest)
+  local value = standing(item)
   if not value then return item.mode == 'doubtful' and queue(item) or record_new(item) end
   local number, old = first_number(value), {}
   for place, found in ipairs(redis.call('HMGET', record_key(first_number(value)), unpack(wanted))) do
@@ -213,7 +263,7 @@ local function remember_note(item)
     end
   else
     note.created_at, note.metadata, note.uses = ARGV[1], '{}', '1'
-    redis.call('ZADD', tier.order, redis.call('INCR', sequence), item.digest)
+    redis.call('ZADD', tier.order, next_number(), item.digest)
     tally(tier, 'active', 1)
   end
   if item.mode ~= 'update' or item.at ~= '' then note.at = item.at ~= '' and item.at or ARGV[1] end
@@ -222,17 +272,28 @@ local function remember_note(item)
   return outcome
 end
 
-local refused = refusal()
-if refused then return refused end
+local wrong = wrong_shared_type()
+for _, tier in ipairs(tiers) do wrong = wrong or wrong_type(tier) end
+if wrong then return wrong end
+
 sweep_due(now, 2)
 for _, tier in ipairs(tiers) do
   if redis.call('ZCOUNT', tier.expiry, '-inf', ARGV[1]) > 0 then sweep(tier, now, 100) end
+  tier.expires = redis.call('EXISTS', tier.expiry) == 1
+  read_standing(tier)
 end
+local refused = refusal()
+if refused then return settle(refused) end
+
+number = redis.call('INCRBY', sequence, #items) - #items
 local outcomes = {}
 for place, item in ipairs(items) do
   outcomes[place] = item.tier.notes and remember_note(item) or remember_record(item)
   if outcomes[place] ~= 'queued' and outcomes[place] ~= 'already_queued' then item.tier.new[item.digest] = true end
   if item.tier.notes then evict(item.tier, #items, item.tier.new) end
 end
-for _, tier in ipairs(tiers) do evict(tier, #items, tier.new) end
+for _, tier in ipairs(tiers) do
+  put_staged(tier)
+  evict(tier, #items, tier.new)
+end
 return settle(outcomes)

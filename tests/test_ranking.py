@@ -66,7 +66,7 @@ class TestFormulas:
     @pytest.mark.parametrize(("cosine", "passes"), [(0.7, True), (0.6999995, True), (0.69999, False), (1, True)])
     def test_threshold(self, cosine, passes):
         """A threshold is inclusive, up to the rounding of float32."""
-        assert ranking.passes(cosine, 0.7) is passes
+        assert (cosine >= ranking.least(0.7)) is passes
 
 
 class TestOrder:

@@ -20,9 +20,9 @@ def similarity(distance: float) -> float:
     return round(1 - distance, 6)
 
 
-def passes(cosine: float, threshold: float) -> bool:
-    """Whether a cosine reaches a threshold, which is inclusive."""
-    return cosine >= threshold - TOLERANCE
+def least(threshold: float) -> float:
+    """The least cosine that reaches a threshold, which is inclusive."""
+    return threshold - TOLERANCE
 
 
 def position(place: int, count: int) -> float:

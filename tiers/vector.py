@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, TypeAlias
 
 from attrs import evolve, frozen
 
@@ -31,15 +31,8 @@ class _Seen:
     complete: bool
 
 
-class _Row(NamedTuple):
-    """A row that may be a hit; rows sort as hits are ordered, since each number is negated."""
-
-    minus_score: float
-    minus_cosine: float
-    minus_at: int
-    id: bytes
-    key: bytes
-    fields: Fields
+_Row: TypeAlias = "tuple[float, float, int, bytes, bytes, Fields]"
+"""A row that may be a hit: score, cosine and time, negated so that rows sort as hits are ordered; id, key, fields."""
 
 
 class VectorTier(Tier):
@@ -87,10 +80,10 @@ class VectorTier(Tier):
         return ranking.DEFAULT_THRESHOLD
 
     def _is_final(self, best: list[_Row], seen: _Seen, k: int, threshold: float) -> bool:
-        if seen.complete or not ranking.passes(seen.cosine, threshold):
+        if seen.complete or seen.cosine < ranking.least(threshold):
             return True
         bound = ranking.blend(seen.cosine, seen.bonus or 0.0, self.weight)
-        return ranking.is_final(-best[k - 1].minus_score if len(best) >= k else None, bound)
+        return ranking.is_final(-best[k - 1][0] if len(best) >= k else None, bound)
 
     def _look(self, search: Search, count: int) -> Plan[_Seen]:
         commands = [self._nearest(search, count)]
@@ -130,15 +123,18 @@ class VectorTier(Tier):
         return (BELIEVED_EVER if search.include_superseded else ACTIVE), parameters
 
     def _passing(self, seen: _Seen, search: Search, threshold: float) -> Iterator[_Row]:
+        least = ranking.least(threshold)
         for key, cosine, fields in seen.rows:
-            if ranking.passes(cosine, threshold) and is_of(fields, search.scope) and not expired(fields, search.now):
+            if cosine >= least and is_of(fields, search.scope) and not expired(fields, search.now):
                 score = ranking.blend(cosine, self.bonus(fields, search.moment), self.weight) if self.weight else cosine
-                yield _Row(-score, -cosine, -int(fields[b"at"]), fields[b"id"], key, fields)
+                yield (-score, -cosine, -int(fields[b"at"]), fields[b"id"], key, fields)
 
     def _hit(self, row: _Row) -> RecalledMemory:
-        score, cosine = -row.minus_score, -row.minus_cosine
-        status: Status = "superseded" if row.fields.get(b"superseded") else "active"
-        return made(RecalledMemory, row.fields, tier=self.name, status=status, score=score, similarity=cosine)
+        minus_score, minus_cosine, *_, fields = row
+        status: Status = "superseded" if fields.get(b"superseded") else "active"
+        return made(
+            RecalledMemory, fields, tier=self.keeping.name, status=status, score=-minus_score, similarity=-minus_cosine
+        )
 
 
 def _fields(search: Search) -> tuple[str, ...]:

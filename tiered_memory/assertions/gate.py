@@ -69,7 +69,7 @@ def _neighbours(keyspace: Keyspace, keys: ScopeKeys, entry: Entry) -> Command:
 def _twin(reply: object, keys: ScopeKeys, item: MemoryItem, bound: float, now: int) -> str | None:
     """The id of an active memory of another id that is as near as the bound, if there is one."""
     for _, fields in rows(reply):
-        near = bool(fields) and ranking.passes(ranking.similarity(float(fields[b"distance"])), bound)
+        near = bool(fields) and ranking.similarity(float(fields[b"distance"])) >= ranking.least(bound)
         if near and is_of(fields, keys) and not expired(fields, now) and fields[b"id"] != item.key.encode():
             return fields[b"id"].decode()
     return None

@@ -47,9 +47,13 @@ class Commands:
 
 @frozen
 class Later:
-    """Asks for commands to be made and sent along with some later batch; whether they succeed is of no concern."""
+    """Leaves something to be sent along with some later batch; whether that succeeds is of no concern.
 
-    commands: Callable[[], Iterable[Command]]
+    What was left with the same `make` is turned into commands together, when it is sent.
+    """
+
+    make: Callable[[list[Any]], Iterable[Command]]
+    left: Any
 
 
 @frozen

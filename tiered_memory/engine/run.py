@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -126,10 +126,12 @@ class _Engine:
 
     def _taken_along(self) -> list[Command]:
         """What was left for later; other threads may take some of it at the same time."""
-        taken: list[Command] = []
+        left: dict[Callable[[list[Any]], Iterable[Command]], list[Any]] = {}
         with suppress(IndexError):
             while True:
-                taken += self._later.popleft().commands()
+                step = self._later.popleft()
+                left.setdefault(step.make, []).append(step.left)
+        taken = [command for make, steps in left.items() for command in make(steps)]
         if taken and not self._took_along:
             # a script that the server hasn't seen yet would run too late, after what follows it
             self._took_along = True

@@ -130,7 +130,6 @@ local function unmark(tier, digest)
   if not count then return nil end
   redis.call('HDEL', tier.surfaced, digest)
   redis.call('HDEL', tier.surfaced_at, digest)
-  tally(tier, 'surfaced', -1)
   return count, moment
 end
 
@@ -207,7 +206,6 @@ end
 
 local function drop_notes(tier)
   tally(tier, 'active', -redis.call('HLEN', tier.slots))
-  tally(tier, 'surfaced', -redis.call('HLEN', tier.surfaced))
   redis.call('DEL', tier.slots, tier.order, tier.expiry, tier.retention, tier.surfaced, tier.surfaced_at)
 end
 

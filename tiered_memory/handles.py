@@ -162,7 +162,7 @@ class Operations:
 
     def _scope_of(self, item: MemoryItem) -> str | None:
         """The scope that an item goes to through this handle."""
-        raise NotImplementedError
+        return item.scope
 
 
 def _batch(

@@ -147,9 +147,6 @@ class _RootOperations(Operations, LifecycleOperations):
         """What the namespace holds: counted, not scanned."""
         return (yield from survey((yield from opened()), self._runner.embedder, self._tiers))
 
-    def _scope_of(self, item: MemoryItem) -> str | None:
-        return item.scope
-
 
 class ScopedMemory(_ScopedOperations, Blocking):
     """A view bound to one exact scope."""

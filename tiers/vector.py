@@ -66,8 +66,9 @@ class VectorTier(Tier):
         threshold = self._threshold(search)
         count = search.k + _SPARE if not self.weight else max(2 * search.k, 16)
         while True:
-            seen = yield from self._look(search, count)
+            replies = yield from ask(*self._commands(search, count), hurried=True)
             with as_written():
+                seen = self._seen(replies, search, count)
                 best = sorted(self._passing(seen, search, threshold))[: search.k]
                 if self._is_final(best, seen, search.k, threshold):
                     return [self._hit(row) for row in best]
@@ -85,13 +86,9 @@ class VectorTier(Tier):
         bound = ranking.blend(seen.cosine, seen.bonus or 0.0, self.weight)
         return ranking.is_final(-best[k - 1][0] if len(best) >= k else None, bound)
 
-    def _look(self, search: Search, count: int) -> Plan[_Seen]:
-        commands = [self._nearest(search, count)]
-        if self.weight:
-            commands.append(self._leading(search, count))
-        replies = yield from ask(*commands, hurried=True)
-        with as_written():
-            return self._seen(replies, search, count)
+    def _commands(self, search: Search, count: int) -> list[Command]:
+        nearest_rows = self._nearest(search, count)
+        return [nearest_rows, self._leading(search, count)] if self.weight else [nearest_rows]
 
     def _seen(self, replies: list[Any], search: Search, count: int) -> _Seen:
         close, *others = (rows(reply) for reply in replies)

@@ -36,6 +36,11 @@ def to_micros(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
+def now_micros() -> int:
+    """The present moment, in whole microseconds since 1970-01-01T00:00Z."""
+    return to_micros(now())
+
+
 @lru_cache(maxsize=1024)
 def from_micros(micros: int) -> datetime:
     """The aware UTC moment that lies `micros` microseconds after 1970-01-01T00:00Z, or the calendar's nearest end.

@@ -59,7 +59,7 @@ def recall(request: Request, places: dict[str, int], floor: float | None) -> Pla
     if request.query.strip() and any(tier.embeds for tier in request.tiers):
         (embedding,) = yield from embed([request.query])
         vector = embedding.vector
-    now = clock.to_micros(clock.now())
+    now = clock.now_micros()
     as_of = None if request.as_of is None else clock.to_micros(request.as_of)
 
     def search(scope: str | None) -> Search:

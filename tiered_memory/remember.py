@@ -36,7 +36,7 @@ def remember(
     for place, (item, scope, tier) in enumerate(zip(items, scopes, homes, strict=True)):
         embedding = embeddings[item.text] if tier.embeds else None
         batches.setdefault(scope, {})[place] = Entry(_with_default_ttl(item, tier), tier.keeping, embedding)
-    now = clock.to_micros(clock.now())
+    now = clock.now_micros()
     for scope, batch in batches.items():
         reasons = yield from tiers.gate.reasons(keyspace, scope, batch, now)
         batch.update({place: evolve(batch[place], reason=reason) for place, reason in reasons.items()})
@@ -142,7 +142,7 @@ def update(tier: Tier, scope: str | None, id: str, changes: Changes) -> Plan[Rem
             (embedding,) = yield from embed([item.text])
         entry = Entry(item, tier.keeping, embedding, "update", standing.version, lifts_expiry=changes.ttl is False)
         try:
-            (remembered,) = yield from write(keyspace, scope, [entry], clock.to_micros(clock.now()))
+            (remembered,) = yield from write(keyspace, scope, [entry], clock.now_micros())
         except UpdateConflict:
             continue
         return remembered

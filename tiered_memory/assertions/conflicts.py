@@ -69,7 +69,7 @@ def _load(keyspace: Keyspace, keeping: Keeping, scope: str | None) -> Plan[_Vect
     keys = keyspace.of(scope)
     ids, numbers, vectors, cursor = [], [], [], ""
     while True:
-        now = clock.to_micros(clock.now())
+        now = clock.now_micros()
         arguments = (now, *keeping.address(keys), keyspace.vector, cursor, _STEP)
         ((following, found),) = yield from ask(call("vectors", keys.scopes, arguments))
         for number, vector, (id, raw) in found:

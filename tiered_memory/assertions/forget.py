@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tiered_memory import clock
-from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.assertions.keeping import Keeping, addresses
 from tiered_memory.engine.keys import Keyspace, ScopeKeys, decode_scope
 from tiered_memory.engine.reply import pairs, strings, text
 from tiered_memory.engine.scripts import call
@@ -100,7 +100,7 @@ def sweep(keyspace: Keyspace) -> Plan[None]:
     """Forgets everything that has expired."""
     left = list(range(keyspace.partitions))
     while left:
-        now = clock.to_micros(clock.now())
+        now = clock.now_micros()
         replies = yield from ask(*(call("sweep", keyspace.scopes(partition), [now]) for partition in left))
         left = [partition for partition, more in zip(left, replies, strict=True) if more]
 
@@ -128,6 +128,5 @@ def _forgetting(
     keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None, each: str, number: int | str = ""
 ) -> Command:
     keys = keyspace.of(scope)
-    now = clock.to_micros(clock.now())
-    addresses = (part for keeping in keepings for part in keeping.address(keys))
-    return call("forget", keys.scopes, (now, keys.member, each, number, _STEP, *addresses))
+    now = clock.now_micros()
+    return call("forget", keys.scopes, (now, keys.member, each, number, _STEP, *addresses(keepings, keys)))

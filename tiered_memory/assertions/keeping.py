@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from attrs import field, frozen
 from attrs.validators import matches_re
 
@@ -48,3 +50,8 @@ class Keeping:
     def rules(self) -> str:
         """What scripts need to know about remembering in it."""
         return ("r" if self.refreshes else "") + ("c" if self.carries else "")
+
+
+def addresses(keepings: Iterable[Keeping], scope: ScopeKeys) -> list[str]:
+    """What scripts need to find several tiers of a scope, one after the other."""
+    return [part for keeping in keepings for part in keeping.address(scope)]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from attrs import frozen
 
 from tiered_memory import clock
 from tiered_memory.assertions.fields import assertion, is_of, note
-from tiered_memory.assertions.keeping import Keeping
-from tiered_memory.engine.keys import Keyspace, ScopeKeys
+from tiered_memory.assertions.keeping import Keeping, addresses
+from tiered_memory.engine.keys import Keyspace
 from tiered_memory.engine.reply import Fields, pairs, text
 from tiered_memory.engine.scripts import call
 from tiered_memory.items import Assertion, MemoryRecord, Page
@@ -28,7 +28,7 @@ class Standing:
 def read(keyspace: Keyspace, keeping: Keeping, scope: str | None, id: str) -> Plan[Standing | None]:
     """What stands at an id, or None."""
     keys = keyspace.of(scope)
-    (reply,) = yield from ask(call("read", keys.scopes, (_now(), *keeping.address(keys), digest(id))))
+    (reply,) = yield from ask(call("read", keys.scopes, (clock.now_micros(), *keeping.address(keys), digest(id))))
     if not reply or not reply[1]:
         return None
     value, fields = reply[0], pairs(reply[1])
@@ -44,7 +44,14 @@ def page(
 ) -> Plan[Page[MemoryRecord]]:
     """What stands at up to `limit` ids, in the order in which they were first remembered; with what it superseded."""
     keys = keyspace.of(scope)
-    arguments = (_now(), *keeping.address(keys), cursor or "", limit, "oldest", "history" if history else "")
+    arguments = (
+        clock.now_micros(),
+        *keeping.address(keys),
+        cursor or "",
+        limit,
+        "oldest",
+        "history" if history else "",
+    )
     ((following, found),) = yield from ask(call("page", keys.scopes, arguments))
     rows = [(number, pairs(fields)) for number, fields in found]
     return Page(
@@ -59,30 +66,20 @@ def _memory(keeping: Keeping, fields: Fields, number: bytes) -> MemoryRecord:
 def history(keyspace: Keyspace, keeping: Keeping, scope: str | None, id: str) -> Plan[list[Assertion]]:
     """All that was and is claimed at an id: what stands and stood there, then what waits, each newest first."""
     keys = keyspace.of(scope)
-    (found,) = yield from ask(call("history", keys.scopes, (_now(), *keeping.address(keys), digest(id))))
-    return assertions(keeping, keys, ((number, pairs(fields)) for number, fields in found))
-
-
-def assertions(keeping: Keeping, scope: ScopeKeys, found: Iterable[tuple[bytes, Fields]]) -> list[Assertion]:
-    """The assertions among records that were found by number, of exactly `scope`."""
-    return [assertion(fields, keeping.name, number) for number, fields in found if is_of(fields, scope)]
+    (found,) = yield from ask(call("history", keys.scopes, (clock.now_micros(), *keeping.address(keys), digest(id))))
+    rows = ((number, pairs(fields)) for number, fields in found)
+    return [assertion(fields, keeping.name, number) for number, fields in rows if is_of(fields, keys)]
 
 
 def count(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None) -> Plan[int]:
     """How many memories are active in these tiers."""
     keys = keyspace.of(scope)
-    addresses = [part for keeping in keepings for part in keeping.address(keys)]
-    (numbers,) = yield from ask(call("count", keys.scopes, (_now(), *addresses)))
+    (numbers,) = yield from ask(call("count", keys.scopes, (clock.now_micros(), *addresses(keepings, keys))))
     return sum(numbers)
 
 
 def tallies(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None) -> Plan[list[list[int]]]:
     """For each tier, how many memories are active, wait, are superseded, and were never surfaced."""
     keys = keyspace.of(scope)
-    addresses = [part for keeping in keepings for part in keeping.address(keys)]
-    (numbers,) = yield from ask(call("tallies", keys.scopes, (_now(), *addresses)))
+    (numbers,) = yield from ask(call("tallies", keys.scopes, (clock.now_micros(), *addresses(keepings, keys))))
     return numbers  # type: ignore[no-any-return]
-
-
-def _now() -> int:
-    return clock.to_micros(clock.now())

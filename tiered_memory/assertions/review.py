@@ -41,7 +41,7 @@ def pending(
 
 def _pending(keyspace: Keyspace, keeping: Keeping, scope: str | None, limit: int, after: str) -> Plan[Page[Claim]]:
     keys = keyspace.of(scope)
-    arguments = (_now(), *keeping.address(keys), after, limit)
+    arguments = (clock.now_micros(), *keeping.address(keys), after, limit)
     ((following, found),) = yield from ask(call("pending", keys.scopes, arguments))
     claims = [
         Claim(candidate, _assertion(keeping, keys, active, its), text(version))
@@ -57,7 +57,7 @@ def decide(
     """Promotes or rejects what waits at an id; with a `version`, only while that is what waits and stands there."""
     keys = keyspace.of(scope)
     rules = (keeping.most, keeping.half_life, keeping.rules) if verdict == "promote" else ()
-    arguments = (_now(), keys.member, *keeping.address(keys), *rules, digest(id), version or "")
+    arguments = (clock.now_micros(), keys.member, *keeping.address(keys), *rules, digest(id), version or "")
     ((outcome, newer, its, older, older_fields),) = yield from ask(
         call(verdict, keys.scopes, arguments), repeatable=False
     )
@@ -78,7 +78,3 @@ def insist(reviewed: Reviewed) -> Reviewed:
 def _assertion(keeping: Keeping, keys: ScopeKeys, number: bytes, reply: object) -> Assertion | None:
     fields = pairs(reply)
     return assertion(fields, keeping.name, number) if fields and is_of(fields, keys) else None
-
-
-def _now() -> int:
-    return clock.to_micros(clock.now())

@@ -28,13 +28,13 @@ class _Shown:
 def marking(keyspace: Keyspace, keepings: Mapping[str, Keeping], surfaced: Iterable[MemoryRecord]) -> Later:
     """Marks memories as surfaced now, with some later batch; notes and superseded ones aren't marked."""
     memories = [(each.tier, each.scope, each.id) for each in surfaced if each.status == "active"]
-    return Later(_marks, _Shown(keyspace, keepings, memories, clock.to_micros(clock.now())))
+    return Later(_marks, _Shown(keyspace, keepings, memories, clock.now_micros()))
 
 
 def mark_surfaced(keyspace: Keyspace, keeping: Keeping, scope: str | None, ids: Sequence[str]) -> Plan[None]:
     """Marks the active memories at these ids as surfaced now; unknown ids are passed over."""
     memories = [(keeping.name, scope, id) for id in ids]
-    now = clock.to_micros(clock.now())
+    now = clock.now_micros()
     yield from ask(*_marks([_Shown(keyspace, {keeping.name: keeping}, memories, now)]), repeatable=False)
 
 

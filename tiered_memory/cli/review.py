@@ -78,10 +78,7 @@ def promote(
     _check_choice(id, version, everything, source)
     if id is None:
         return _decide_all(options, "promote", tier, scope, source)
-    tier = tier or "semantic"
-    with options.open_scope(scope) as handle:
-        handle.review.promote(id, tier, version=version)
-    return _decided(id, tier, "promoted")
+    return _decide_one(options, "promote", id, tier or "semantic", scope, version)
 
 
 @command(app)
@@ -98,10 +95,7 @@ def reject(
     _check_choice(id, version, everything, source)
     if id is None:
         return _decide_all(options, "reject", tier, scope, source)
-    tier = tier or "semantic"
-    with options.open_scope(scope) as handle:
-        handle.review.reject(id, tier, version=version)
-    return _decided(id, tier, "rejected")
+    return _decide_one(options, "reject", id, tier or "semantic", scope, version)
 
 
 def _check_choice(id: str | None, version: str | None, everything: bool, source: str | None) -> None:
@@ -111,7 +105,13 @@ def _check_choice(id: str | None, version: str | None, everything: bool, source:
         raise typer.BadParameter("--version goes with an ID, and --source with --all")
 
 
-def _decided(id: str, tier: str, outcome: str) -> Answer:
+def _decide_one(
+    options: Options, verdict: Verdict, id: str, tier: str, scope: str | None, version: str | None
+) -> Answer:
+    with options.open_scope(scope) as handle:
+        act = handle.review.promote if verdict == "promote" else handle.review.reject
+        act(id, tier, version=version)
+    outcome = "promoted" if verdict == "promote" else "rejected"
     data = {"reviewed": [{"id": id, "tier": tier, "outcome": outcome}]}
     return Answer(data, f"{outcome} in {tier}, id {printable(id)}")
 

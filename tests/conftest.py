@@ -12,7 +12,8 @@ import pytest
 from embedders_for_tests import TableEmbedder
 from servers import redis_server
 
-from tiered_memory import AsyncReview, MemoryConfig, async_memory, memory
+from tiered_memory import MemoryConfig, async_memory, memory
+from tiered_memory.operation import NonBlocking
 
 _numbers = count()
 
@@ -44,7 +45,7 @@ class Waiting:
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._handle, name)
-        if isinstance(attribute, AsyncReview):
+        if isinstance(attribute, NonBlocking):
             return Waiting(attribute, self._loop)
         if not callable(attribute):
             return attribute
@@ -71,7 +72,7 @@ def open_memory(mode: str, redis_url: str, namespace: str, embedder: TableEmbedd
     opened: list[Any] = []
 
     def open_one(**settings: Any) -> Any:
-        given = {"url": redis_url, "namespace": namespace, "embedder": embedder} | settings
+        given = {"url": redis_url, "namespace": namespace, "embedder": embedder, "mode": "vector"} | settings
         if "client" in given:
             del given["url"]
         config = MemoryConfig.load(given, {})

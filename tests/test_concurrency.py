@@ -29,7 +29,7 @@ class TestProcesses:
         run_together("remember_the_same", 10, redis_url, namespace)
         with memory(redis_url, namespace=namespace, embedder=TableEmbedder()) as mem:
             assert [mem.count(tier) for tier in TIERS] == [1, 1, 1, 1]
-            (procedure,) = mem.recall("q", tier="procedural")
+            (procedure,) = mem.recall("q", tier="procedural", mode="vector")
         assert procedure.uses == 10
         assert procedure.score == pytest.approx(0.9727272727)
 

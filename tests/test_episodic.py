@@ -157,7 +157,7 @@ import sys
 from datetime import datetime, timedelta, timezone
 from embedders_for_tests import TableEmbedder
 from tiered_memory import memory
-with memory(sys.argv[1], namespace=sys.argv[2], embedder=TableEmbedder()) as mem:
+with memory(sys.argv[1], namespace=sys.argv[2], embedder=TableEmbedder(), mode="vector") as mem:
     mem.remember("exact", tier="episodic", at=datetime.now(timezone.utc) - timedelta(days=7))
     print(round(mem.recall("q")[0].score, 6))
 """

@@ -42,13 +42,13 @@ def kinds(asked):
 class TestRoundTrips:
     def test_recall(self):
         """A recall over four tiers and two scopes is one call to the embedder and one round trip."""
-        tiers = list(Tiers(MemoryConfig()))
-        request = Request("q", 5, None, tiers, ["a", None])
+        tiers = Tiers(MemoryConfig(mode="vector"))
+        request = Request("q", 5, None, list(tiers), ["a", None])
 
         def nothing(command):
             return [0] if command[0] == "FT.SEARCH" else ["", []]
 
-        asked = steps(recall(request, {tier.name: 0 for tier in tiers}, None), nothing)
+        asked = steps(recall(request, tiers, None), nothing)
         assert kinds(asked) == [Open, Embed, Commands]
         assert asked[1].texts == ("q",)
         assert len(asked[2].commands) == 2 * (1 + 1 + 2 + 2)
@@ -71,12 +71,8 @@ class TestRoundTrips:
     def test_notes_alone(self):
         """Working memory alone asks the embedder for nothing."""
         tiers = Tiers(MemoryConfig())
-        assert kinds(
-            steps(recall(Request("q", 5, None, tiers.chosen("working"), [None]), {}, None), lambda _: ["", []])
-        ) == [
-            Open,
-            Commands,
-        ]
+        request = Request("q", 5, None, tiers.chosen("working"), [None])
+        assert kinds(steps(recall(request, tiers, None), lambda _: ["", []])) == [Open, Commands]
 
     @pytest.mark.parametrize("count", [50, 100])
     def test_usually_one(self, count):
@@ -227,12 +223,16 @@ def brute_force(tier, rows, k, threshold):
     return [(id_, -score) for score, _, _, id_ in sorted(scored)[:k]]
 
 
+def ids_and_scores(found):
+    return [(each.fields[b"id"].decode(), each.score) for each in found.candidates]
+
+
 class TestExactBest:
     """Whatever the rows, the best k are those of brute force, with RESP2 as with RESP3."""
 
     def check(self, tier, rows, k, threshold, protocol):
-        hits = Answerer(rows, protocol).run(tier.recall(searching(tier, k, threshold)))
-        assert [(hit.id, hit.score) for hit in hits] == brute_force(tier, rows, k, threshold)
+        found = Answerer(rows, protocol).run(tier.recall(searching(tier, k, threshold)))
+        assert ids_and_scores(found) == brute_force(tier, rows, k, threshold)
 
     @settings(max_examples=200, deadline=None, derandomize=True)
     @given(st.data(), st.integers(1, 20), thresholds, st.sampled_from([2, 3]))
@@ -262,16 +262,16 @@ class TestExactBest:
         token = KEYSPACE.of(None).token("episodic")
         ghosts = [Row(f"ghost {n}", QUERY, token, at=NOW, ghost=True) for n in range(100)]
         alive = [Row(f"alive {n}", [0.8, 0.6, 0], token, at=NOW - HOUR * n) for n in range(5)]
-        hits = Answerer(ghosts + alive, protocol).run(tier.recall(searching(tier, 3)))
-        assert [hit.id for hit in hits] == ["alive 0", "alive 1", "alive 2"]
+        found = Answerer(ghosts + alive, protocol).run(tier.recall(searching(tier, 3)))
+        assert [id_ for id_, _ in ids_and_scores(found)] == ["alive 0", "alive 1", "alive 2"]
 
     def test_a_row_of_another_scope(self):
         """A row whose stored scope isn't the one that is searched is no hit, even if its token says so."""
         tier = SemanticTier(SemanticConfig())
         token = KEYSPACE.of("a").token("semantic")
         rows = [Row("own", QUERY, token, scope="a"), Row("foreign", QUERY, token, scope="b"), Row("none", QUERY, token)]
-        hits = Answerer(rows).run(tier.recall(searching(tier, 5, scope="a")))
-        assert [hit.id for hit in hits] == ["own"]
+        found = Answerer(rows).run(tier.recall(searching(tier, 5, scope="a")))
+        assert ids_and_scores(found) == [("own", 1)]
 
 
 class TestExactBestOnRedis:

@@ -6,25 +6,9 @@ from datetime import timedelta
 from itertools import permutations
 
 import pytest
-from shorthand import DAY, NOON
+from shorthand import DAY
 
-from tiered_memory import RecalledMemory, ranking
-
-PLACES = {"working": 0, "semantic": 1}
-
-
-def hit(score=0.5, tier="semantic", similarity=None, at=NOON, id_="x", scope=None):
-    return RecalledMemory(
-        id=id_,
-        text="t",
-        tier=tier,
-        scope=scope,
-        at=at,
-        created_at=NOON,
-        updated_at=NOON,
-        score=score,
-        similarity=similarity,
-    )
+from tiered_memory import ranking
 
 
 class TestFormulas:
@@ -71,24 +55,16 @@ class TestFormulas:
 
 class TestOrder:
     def test_total(self):
-        """Hits are ordered by score, tier, cosine, time (newest first), id and scope, however they came."""
+        """Hits are ordered by score, tier, cosine and time, the highest score, cosine and time first."""
         ordered = [
-            hit(0.9),
-            hit(0.8, "working"),
-            hit(0.8, similarity=0.9),
-            hit(0.8, similarity=0.8, at=NOON + DAY),
-            hit(0.8, similarity=0.8, id_="a"),
-            hit(0.8, similarity=0.8, scope="a"),
+            ranking.rank(0.9, 0.1, 0, place=3),
+            ranking.rank(0.8, None, 0, place=0),
+            ranking.rank(0.8, 0.9, 5, place=1),
+            ranking.rank(0.8, 0.8, 7, place=1),
+            ranking.rank(0.8, 0.8, 6, place=1),
+            ranking.rank(0.8, None, 8, place=1),
         ]
-        ordered.insert(5, hit(0.8, similarity=0.8))
-        assert all(ranking.merge([[each] for each in order], 7, PLACES) == ordered for order in permutations(ordered))
-
-    def test_k(self):
-        """At most k hits of all lists are taken, the first of the order."""
-        lists = [[hit(0.3), hit(0.1)], [hit(0.2)], []]
-        assert [each.score for each in ranking.merge(lists, 2, PLACES)] == [0.3, 0.2]
-        assert len(ranking.merge(lists, 9, PLACES)) == 3
-        assert ranking.merge([], 9, PLACES) == []
+        assert all(sorted(order) == ordered for order in permutations(ordered))
 
 
 class TestFinality:

@@ -14,10 +14,13 @@ from tiered_memory.errors import ConfigError
 
 if TYPE_CHECKING:
     from tiered_memory.embedders.base import Embedder
-    from tiered_memory.items import MemoryItem
+    from tiered_memory.items import MemoryItem, Mode
+    from tiered_memory.rerank import Reranker
     from tiered_memory.tiers.base import Tier
 
 C = TypeVar("C", bound=AttrsInstance)
+
+_MODES = ("vector", "text", "hybrid")
 
 _NAMESPACE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
@@ -65,6 +68,10 @@ def _weight(value: Any) -> float:
     return _number(value, "weight", 0, 1)
 
 
+def _rule(name: str) -> Callable[[Any], float]:
+    return lambda value: _number(value, name, 0, 1)
+
+
 def _threshold(value: Any) -> float | None:
     return None if value is None else _number(value, "threshold", -1, 1)
 
@@ -79,6 +86,16 @@ def _seconds(value: Any) -> float:
 
 def _retries(value: Any) -> int:
     return _whole(value, "retries", 0)
+
+
+def _mode(value: Any) -> Mode:
+    if value not in _MODES:
+        raise ConfigError(f"mode={value!r} must be one of {', '.join(_MODES)}")
+    return value  # type: ignore[no-any-return]
+
+
+def _reranked(value: Any) -> int:
+    return _whole(value, "reranked", 1)
 
 
 @frozen(kw_only=True)
@@ -130,10 +147,19 @@ class EpisodicConfig(DurableConfig):
     Attributes:
         weight: The share of recency in the score, in [0, 1].
         half_life: The age at which recency has fallen to one half.
+        neighbours: How much each neighbour in its `conversation` counts for a turn, by its own weight of 1; for this
+            and what follows see `docs/ranking.md`. 0 switches a rule off.
+        month: What an event gains that lies in a month which the question names.
+        speaker: What a turn gains that was said by the only `speaker` whom the question names.
+        question: What a turn loses that ends as a question does.
     """
 
     weight: float = field(default=0.3, converter=_weight)
     half_life: timedelta = field(default=timedelta(days=7), converter=_half_life)
+    neighbours: float = field(default=1 / 3, converter=_rule("neighbours"))
+    month: float = field(default=0.2, converter=_rule("month"))
+    speaker: float = field(default=0.05, converter=_rule("speaker"))
+    question: float = field(default=0.1, converter=_rule("question"))
 
 
 @frozen(kw_only=True)
@@ -219,6 +245,9 @@ class MemoryConfig:
         data_dir: The embedded server's folder; default: the user's data folder. `":temp:"` is thrown away.
         namespace: The first part of every key; what lies in two namespaces never meets.
         embedder: What turns texts into vectors; default: the offline `StaticEmbedder`.
+        mode: What finds memories, unless a recall says otherwise: `vector`, `text`, or `hybrid`, which is both.
+        reranker: What puts the best hits in order in the end; default: nothing.
+        reranked: How many of the best it is given.
         default_tier: Where an item without a tier goes.
         working: Settings of working memory, or None to switch it off; likewise the other tiers.
         semantic: Settings of semantic memory.
@@ -238,6 +267,9 @@ class MemoryConfig:
     data_dir: str | Path | None = None
     namespace: str = field(default="tiered-memory", converter=_namespace)
     embedder: Embedder | None = None
+    mode: Mode = field(default="hybrid", converter=_mode)
+    reranker: Reranker | None = None
+    reranked: int = field(default=20, converter=_reranked)
     default_tier: str = "semantic"
     working: WorkingConfig | None = _tier(WorkingConfig)
     semantic: SemanticConfig | None = _tier(SemanticConfig)

@@ -148,17 +148,10 @@ class Operations:
         return (yield from forgetting.forget(keyspace, keeping, self._scope, id))
 
     def _recall(
-        self,
-        query: str,
-        k: int,
-        tier: str | Sequence[str] | None,
-        threshold: float | None,
-        scopes: Sequence[str | None],
-        as_of: datetime | None,
-        include_superseded: bool,
+        self, query: str, tier: str | Sequence[str] | None, scopes: Sequence[str | None], **asked: Any
     ) -> Plan[Hits]:
-        request = Request(query, k, threshold, self._tiers.chosen(tier), scopes, as_of, include_superseded)
-        return (yield from recall(request, self._tiers.places, self._runner.embedder.floor))
+        request = Request(query, tiers=self._tiers.chosen(tier), scopes=scopes, **asked)
+        return (yield from recall(request, self._tiers, self._runner.embedder.floor))
 
     def _scope_of(self, item: MemoryItem) -> str | None:
         """The scope that an item goes to through this handle."""

@@ -20,7 +20,6 @@ from tiered_memory.items import Hits, MemoryItem
 from tiered_memory.memory import AsyncMemory, Memory
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, opened
-from tiered_memory.prompt import fitting
 from tiered_memory.recall import Request, recall
 from tiered_memory.remember import remember
 from tiered_memory.retries import Retries
@@ -104,11 +103,12 @@ class _HookOperations(Generic[M]):
         self._runner = memory._runner
         self._tiers = memory._tiers
         self._rule = scope
-        self._request = Request("", k, threshold, self._tiers.chosen(tiers), [])
+        counting = counter if counter or max_tokens is None else best_counter()
+        self._request = Request(
+            "", k, threshold, self._tiers.chosen(tiers), [], max_tokens=max_tokens, counter=counting
+        )
         self._remember_tier = self._tiers[self._tiers.default if remember_tier is None else remember_tier].name
         self._inject_key = inject_key
-        self._max_tokens = None if max_tokens is None else check_count(max_tokens, "max_tokens", 0)
-        self._counter = counter if counter or max_tokens is None else best_counter()
         self._raises = on_recall_error == "raise"
         self._cleared = _cleared(self._tiers, on_end)
         self._reporter = Reporter(on_event)
@@ -202,8 +202,7 @@ class _HookOperations(Generic[M]):
 
     def _recall(self, request: Request, scope: str | None) -> Plan[Hits]:
         try:
-            hits = yield from recall(request, self._tiers.places, self._runner.embedder.floor)
-            return hits if self._max_tokens is None else fitting(hits, self._max_tokens, self._counter)
+            return (yield from recall(request, self._tiers, self._runner.embedder.floor))
         except Exception as error:
             if self._raises:
                 raise

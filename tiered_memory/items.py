@@ -34,6 +34,10 @@ Outcome: TypeAlias = Literal["recorded", "reaffirmed", "superseded", "replaced",
 values; a candidate that now waits for review, or one that waited already."""
 
 
+Mode: TypeAlias = Literal["vector", "text", "hybrid"]
+"""What finds memories: their vectors, their words, or both."""
+
+
 @frozen
 class MemoryItem:
     """Something to remember. What isn't given takes its default, or stays as it stands at the id.
@@ -220,15 +224,22 @@ class Assertions(list[Assertion]):
 
 @define(kw_only=True)
 class RecalledMemory(MemoryRecord):
-    """A hit of a recall: the memory, its score, and the cosine that it rests on.
+    """A hit of a recall: the memory, its score, and what made it.
 
     Attributes:
         score: What hits are ordered by; in [0, 1] for working memory, in [-1, 1] elsewhere.
-        similarity: The cosine of query and memory in [-1, 1]; None in working memory, which isn't searched.
+        similarity: The cosine of query and memory in [-1, 1]; None where it isn't known: in working memory, which
+            isn't searched, and for what only its words have found.
+        why: What the score was made from, by name, see `docs/ranking.md`.
+        before: Its neighbours before it, oldest first, as many as the recall's `window` asked for.
+        after: Its neighbours after it, oldest first.
     """
 
     score: float
     similarity: float | None = None
+    why: dict[str, float] = field(factory=dict)
+    before: list[MemoryRecord] = field(factory=list, repr=False)
+    after: list[MemoryRecord] = field(factory=list, repr=False)
 
 
 @frozen
@@ -253,7 +264,13 @@ class Remembered:
 
 
 class Hits(list[RecalledMemory]):
-    """The hits of a recall, best first."""
+    """The hits of a recall, best first.
+
+    Attributes:
+        degraded: What had no part in them since it failed, e.g. `reranker`; empty when all went well.
+    """
+
+    degraded: tuple[str, ...] = ()
 
 
 Outcomes: TypeAlias = "list[Remembered]"

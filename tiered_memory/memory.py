@@ -12,7 +12,7 @@ from tiered_memory.config import MemoryConfig
 from tiered_memory.errors import InvalidScope
 from tiered_memory.files import AsyncFileSystem, FileSystem
 from tiered_memory.handles import Operations
-from tiered_memory.items import Hits, MemoryItem, Page, Stats
+from tiered_memory.items import Hits, MemoryItem, Mode, Page, Stats
 from tiered_memory.lifecycle import AsyncReview, LifecycleOperations, Review
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, opened
@@ -34,7 +34,10 @@ class _ScopedOperations(Operations, LifecycleOperations):
         *,
         k: int = 5,
         tier: str | Sequence[str] | None = None,
+        mode: Mode | None = None,
         threshold: float | None = None,
+        window: int = 0,
+        max_tokens: int | None = None,
         as_of: datetime | None = None,
         include_superseded: bool = False,
     ) -> Plan[Hits]:
@@ -44,7 +47,12 @@ class _ScopedOperations(Operations, LifecycleOperations):
             query: What to find memories for. Working memory answers whatever it is; a blank one finds nothing else.
             k: How many hits at the most.
             tier: Which tiers to ask; None: all of them.
-            threshold: The least cosine in [-1, 1], inclusive; None: each tier's own.
+            mode: What finds memories: `vector`, `text`, or `hybrid`, which is both; None: the configuration's.
+            threshold: The least cosine in [-1, 1], inclusive. None: each tier's own, which what shares words with
+                the query needn't reach in mode `hybrid`.
+            window: How many neighbours of each hit come with it, at `before` and `after`.
+            max_tokens: The most tokens of the block that `format_memories` makes of the hits; what doesn't fit is
+                left out.
             as_of: Recall what was believed at this aware time, scored as then; working memory has no past.
             include_superseded: Whether what was believed before may be a hit too, with that status.
 
@@ -52,13 +60,18 @@ class _ScopedOperations(Operations, LifecycleOperations):
             The hits in a total order: score, then tier, cosine, time (newest first), id.
 
         Raises:
-            InvalidLimit: `k` is out of its range.
-            InvalidQuery: `threshold` is.
+            InvalidLimit: `k`, `window` or `max_tokens` is out of its range.
+            InvalidQuery: `threshold` or `mode` is.
             UnknownTier: A tier doesn't exist or is switched off.
             EmbeddingError: The embedder failed, or answered with something unusable.
             StoreError: Redis can't be reached, or refused.
         """
-        return (yield from self._recall(query, k, tier, threshold, [self._scope], as_of, include_superseded))
+        return (
+            yield from self._recall(
+                query, tier, [self._scope], k=k, mode=mode, threshold=threshold, window=window, max_tokens=max_tokens,
+                as_of=as_of, include_superseded=include_superseded,
+            )
+        )  # fmt: skip
 
     @operation
     def clear(self, tier: str | None = None) -> Plan[int]:
@@ -83,7 +96,10 @@ class _RootOperations(Operations, LifecycleOperations):
         *,
         k: int = 5,
         tier: str | Sequence[str] | None = None,
+        mode: Mode | None = None,
         threshold: float | None = None,
+        window: int = 0,
+        max_tokens: int | None = None,
         scope: str | Sequence[str | None] | None = None,
         as_of: datetime | None = None,
         include_superseded: bool = False,
@@ -94,7 +110,12 @@ class _RootOperations(Operations, LifecycleOperations):
             query: What to find memories for. Working memory answers whatever it is; a blank one finds nothing else.
             k: How many hits at the most.
             tier: Which tiers to ask; None: all of them.
-            threshold: The least cosine in [-1, 1], inclusive; None: each tier's own.
+            mode: What finds memories: `vector`, `text`, or `hybrid`, which is both; None: the configuration's.
+            threshold: The least cosine in [-1, 1], inclusive. None: each tier's own, which what shares words with
+                the query needn't reach in mode `hybrid`.
+            window: How many neighbours of each hit come with it, at `before` and `after`.
+            max_tokens: The most tokens of the block that `format_memories` makes of the hits; what doesn't fit is
+                left out.
             scope: One scope or several, asked in one round trip; None is the unscoped pool, never all scopes.
             as_of: Recall what was believed at this aware time, scored as then; working memory has no past.
             include_superseded: Whether what was believed before may be a hit too, with that status.
@@ -103,14 +124,19 @@ class _RootOperations(Operations, LifecycleOperations):
             The hits in a total order: score, then tier, cosine, time (newest first), id, scope.
 
         Raises:
-            InvalidLimit: `k` is out of its range.
-            InvalidQuery: `threshold` is.
+            InvalidLimit: `k`, `window` or `max_tokens` is out of its range.
+            InvalidQuery: `threshold` or `mode` is.
             InvalidScope: A scope is empty or too long.
             UnknownTier: A tier doesn't exist or is switched off.
             EmbeddingError: The embedder failed, or answered with something unusable.
             StoreError: Redis can't be reached, or refused.
         """
-        return (yield from self._recall(query, k, tier, threshold, check_scopes(scope), as_of, include_superseded))
+        return (
+            yield from self._recall(
+                query, tier, check_scopes(scope), k=k, mode=mode, threshold=threshold, window=window,
+                max_tokens=max_tokens, as_of=as_of, include_superseded=include_superseded,
+            )
+        )  # fmt: skip
 
     @operation
     def clear(self, tier: str | None = None) -> Plan[int]:

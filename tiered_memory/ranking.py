@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from tiered_memory.clock import to_micros
-from tiered_memory.items import RecalledMemory
-
 TOLERANCE = 1e-6
 """How far a cosine in float32 may be off, so that rounding never loses an exact match at a threshold."""
 
@@ -18,6 +15,16 @@ DEFAULT_THRESHOLD = 0.7
 def similarity(distance: float) -> float:
     """The cosine in [-1, 1] of a cosine distance in [0, 2], to the six digits that float32 carries."""
     return round(1 - distance, 6)
+
+
+def cosines(vectors: Sequence[bytes], query: bytes) -> list[float]:
+    """The cosine in [-1, 1] of each of some vectors, as float32 bytes, with that of a query."""
+    import numpy as np
+
+    asked = np.frombuffer(query, dtype="<f4").astype("f8")
+    rows = np.frombuffer(b"".join(vectors), dtype="<f4").astype("f8").reshape(len(vectors), -1)
+    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(asked)
+    return [similarity(1 - cosine) for cosine in (rows @ asked / lengths).tolist()]
 
 
 def least(threshold: float) -> float:
@@ -63,18 +70,9 @@ def is_final(kth: float | None, bound: float) -> bool:
     return kth is not None and kth > bound
 
 
-def rank(score: float, cosine: float, at: int) -> tuple[float, float, int]:
-    """What hits of one tier are sorted by: score, then cosine, then time, all from the highest down."""
-    return (-score, -cosine, -at)
+def rank(score: float, cosine: float | None, at: int, place: int = 0) -> tuple[float, int, float, int]:
+    """What hits are sorted by: score, the place of their tier, cosine, time; the highest score, cosine, time first.
 
-
-def merge(found: Sequence[Sequence[RecalledMemory]], k: int, places: dict[str, int]) -> list[RecalledMemory]:
-    """The `k` best of several sorted lists of hits, in a total order: score, tier, cosine, newest, id, scope."""
-    if len(found) == 1:
-        return list(found[0])
-    return sorted((hit for hits in found for hit in hits), key=lambda hit: _total(hit, places))[:k]
-
-
-def _total(hit: RecalledMemory, places: dict[str, int]) -> tuple[float, int, float, int, str, str]:
-    score, cosine, at = rank(hit.score, hit.similarity or 0.0, to_micros(hit.at))
-    return (score, places[hit.tier], cosine, at, hit.id, hit.scope or "")
+    What is equal in all of these is sorted by id, then by scope.
+    """
+    return (-score, place, -(cosine or 0.0), -at)

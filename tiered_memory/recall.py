@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
+from typing import get_args
 
 from attrs import field, frozen
 
 from tiered_memory import clock, ranking
+from tiered_memory.assertions.fields import as_written, made
+from tiered_memory.assertions.neighbours import add_neighbours
 from tiered_memory.assertions.surface import marking
 from tiered_memory.checks import check_count, is_number
+from tiered_memory.engine.keys import Keyspace
 from tiered_memory.errors import InvalidQuery
-from tiered_memory.items import Hits
-from tiered_memory.plan import Plan, embed, join, opened
-from tiered_memory.tiers.base import Search, Tier
+from tiered_memory.items import Hits, Mode, RecalledMemory, Status
+from tiered_memory.plan import Plan, call, embed, join, opened
+from tiered_memory.prompt import fitting
+from tiered_memory.relevance import Question
+from tiered_memory.rerank import rerank
+from tiered_memory.tiers.base import Candidate, Found, Search, Tier
+from tiered_memory.tiers.enabled import Tiers
+from tiered_memory.tiers.hybrid import rate
+from tiered_memory.tokens import TokenCounter
 
 
 def _moment(value: datetime | None) -> datetime | None:
@@ -32,6 +43,10 @@ class Request:
         scopes: Which exact scopes to ask.
         as_of: Recall what was believed at this aware time; None: what is believed now.
         include_superseded: Whether what was believed before may be a hit too.
+        mode: What finds memories; None: the configuration's.
+        window: How many neighbours of each hit come with it, before it and after it.
+        max_tokens: The most tokens of the block that `format_memories` makes of the hits; None: no limit.
+        counter: Who counts them; None: the best counter that this machine has.
     """
 
     query: str
@@ -41,6 +56,10 @@ class Request:
     scopes: Sequence[str | None]
     as_of: datetime | None = field(default=None, converter=_moment)
     include_superseded: bool = False
+    mode: Mode | None = None
+    window: int = 0
+    max_tokens: int | None = None
+    counter: TokenCounter | None = None
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.query, str):
@@ -48,28 +67,73 @@ class Request:
         check_count(self.k, "k", 0)
         if self.threshold is not None and not (is_number(self.threshold) and -1 <= self.threshold <= 1):
             raise InvalidQuery(f"threshold={self.threshold!r} must be a cosine from -1 to 1")
+        if self.mode is not None and self.mode not in get_args(Mode):
+            raise InvalidQuery(f"mode={self.mode!r} must be one of {', '.join(get_args(Mode))}")
+        check_count(self.window, "window", 0)
+        if self.max_tokens is not None:
+            check_count(self.max_tokens, "max_tokens", 0)
 
 
-def recall(request: Request, places: dict[str, int], floor: float | None) -> Plan[Hits]:
-    """The best hits of all tiers and scopes that are asked, merged in a total order."""
+def recall(request: Request, tiers: Tiers, floor: float | None) -> Plan[Hits]:
+    """The best hits of all tiers and scopes that are asked, merged in a total order; `floor` is the embedder's."""
     if request.k == 0 or not request.tiers or not request.scopes:
         return Hits()
     keyspace = yield from opened()
-    vector: bytes | None = None
-    if request.query.strip() and any(tier.embeds for tier in request.tiers):
-        (embedding,) = yield from embed([request.query])
-        vector = embedding.vector
-    now = clock.now_micros()
-    as_of = None if request.as_of is None else clock.to_micros(request.as_of)
-
-    def search(scope: str | None) -> Search:
-        keys = keyspace.of(scope)
-        limits = (request.k, request.threshold, floor)
-        return Search(keyspace, keys, vector, *limits, now, as_of, request.include_superseded)
-
-    found = yield from join([tier.recall(search(scope)) for scope in request.scopes for tier in request.tiers])
-    hits = Hits(ranking.merge(found, request.k, places))
-    if hits and as_of is None:
+    searches = yield from _searches(request, tiers, keyspace, floor)
+    found = yield from join([tier.recall(search) for search in searches for tier in request.tiers])
+    with as_written():
+        hits = _best(found, searches[0].k, tiers.places)
+    if tiers.reranker is not None and request.query.strip():
+        yield from rerank(tiers.reranker, request.query, hits)
+    del hits[request.k :]
+    if request.max_tokens is not None:
+        hits[:] = yield from call(fitting, hits, request.max_tokens, request.counter)
+    if request.window:
+        yield from add_neighbours(keyspace, [tier.keeping for tier in request.tiers], hits, request.window)
+    if hits and request.as_of is None:
         keepings = {tier.name: tier.keeping for tier in request.tiers}
         yield marking(keyspace, keepings, hits)
     return hits
+
+
+def _best(found: Sequence[Found], k: int, places: Mapping[str, int]) -> Hits:
+    """The best k of all that was found, in a total order: score, tier, cosine, newest, id, scope."""
+    rate([each for each in found if each.corpus is not None])
+    keyed = [(_rank(one, places[each.tier.name]), each, one) for each in found for one in each.candidates]
+    keyed.sort(key=itemgetter(0))
+    return Hits(_hit(each, one) for _, each, one in keyed[:k])
+
+
+def _rank(candidate: Candidate, place: int) -> tuple[object, ...]:
+    fields = candidate.fields
+    order = ranking.rank(candidate.score, candidate.similarity, int(fields[b"at"]), place)
+    return (*order, fields[b"id"], fields.get(b"scope", b""))
+
+
+def _hit(found: Found, candidate: Candidate) -> RecalledMemory:
+    status: Status = "superseded" if candidate.fields.get(b"superseded") else "active"
+    return made(
+        RecalledMemory, candidate.fields, tier=found.tier.name, status=status,
+        score=candidate.score, similarity=candidate.similarity, why=candidate.why,
+    )  # fmt: skip
+
+
+def _searches(request: Request, tiers: Tiers, keyspace: Keyspace, floor: float | None) -> Plan[list[Search]]:
+    """The same recall as each scope is asked it."""
+    mode = request.mode or tiers.mode
+    asks = bool(request.query.strip()) and any(tier.embeds for tier in request.tiers)
+    vector: bytes | None = None
+    if asks and mode != "text":
+        (embedding,) = yield from embed([request.query])
+        vector = embedding.vector
+    question = Question.of(request.query) if asks and mode != "vector" else None
+    k = request.k if tiers.reranker is None else max(request.k, tiers.reranked)
+    now = clock.now_micros()
+    as_of = None if request.as_of is None else clock.to_micros(request.as_of)
+    return [
+        Search(
+            keyspace, keyspace.of(scope), vector, k, request.threshold, floor, now, as_of, request.include_superseded,
+            mode, question,
+        )
+        for scope in request.scopes
+    ]  # fmt: skip

@@ -31,11 +31,12 @@ def remember(
     if not items:
         return []
     keyspace = yield from opened()
-    embeddings = yield from _embedded(items, homes)
+    found_by = [tier.described(item) for item, tier in zip(items, homes, strict=True)]
+    embeddings = yield from _embedded(found_by, homes)
     batches: dict[str | None, dict[int, Entry]] = {}
-    for place, (item, scope, tier) in enumerate(zip(items, scopes, homes, strict=True)):
-        embedding = embeddings[item.text] if tier.embeds else None
-        batches.setdefault(scope, {})[place] = Entry(_with_default_ttl(item, tier), tier.keeping, embedding)
+    for place, (item, scope, tier, words) in enumerate(zip(items, scopes, homes, found_by, strict=True)):
+        entry = Entry(_with_default_ttl(item, tier), tier.keeping, words, embeddings[words] if tier.embeds else None)
+        batches.setdefault(scope, {})[place] = entry
     now = clock.now_micros()
     for scope, batch in batches.items():
         reasons = yield from tiers.gate.reasons(keyspace, scope, batch, now)
@@ -47,12 +48,12 @@ def remember(
     return [outcomes[place] for place in range(len(items))]
 
 
-def _embedded(items: Sequence[MemoryItem], homes: Sequence[Tier]) -> Plan[dict[str, Embedding]]:
-    """The embedding of each different text that is searched for; a bad one names the first item that has it."""
+def _embedded(words: Sequence[str], homes: Sequence[Tier]) -> Plan[dict[str, Embedding]]:
+    """The embedding of all different words by which items are found; a bad one names the first item that has it."""
     texts: dict[str, int] = {}
-    for place, (item, tier) in enumerate(zip(items, homes, strict=True)):
+    for place, (text, tier) in enumerate(zip(words, homes, strict=True)):
         if tier.embeds:
-            texts.setdefault(item.text, place)
+            texts.setdefault(text, place)
     try:
         embeddings = yield from embed(list(texts))
     except EmbeddingError as error:
@@ -126,6 +127,12 @@ def _merged(before: Mapping[str, Any], changes: Mapping[str, Any] | None) -> dic
     return {name: value for name, value in merged.items() if value is not None or name not in changes}
 
 
+def _full(item: MemoryItem | None, memory: MemoryRecord) -> MemoryItem:
+    """What `item` says, with the metadata of what stands there if it has none; without one, what stands there."""
+    text, metadata = (memory.text, None) if item is None else (item.text, item.metadata)
+    return MemoryItem(text, metadata=memory.metadata if metadata is None else metadata)
+
+
 def update(tier: Tier, scope: str | None, id: str, changes: Changes) -> Plan[Remembered]:
     """Changes what stands at an id; others' changes in between are seen and kept.
 
@@ -133,14 +140,20 @@ def update(tier: Tier, scope: str | None, id: str, changes: Changes) -> Plan[Rem
     """
     keyspace = yield from opened()
     embedding: Embedding | None = None
+    embedded: str | None = None
     for _ in range(_ATTEMPTS):
         standing = yield from read(keyspace, tier.keeping, scope, id)
         if standing is None:
             raise NotFound(f"nothing stands at id {id!r} in tier {tier.name!r}; remember it first")
         item = changes.applied_to(standing.memory)
-        if tier.embeds and item.text != standing.memory.text and embedding is None:
-            (embedding,) = yield from embed([item.text])
-        entry = Entry(item, tier.keeping, embedding, "update", standing.version, lifts_expiry=changes.ttl is False)
+        words, before = tier.described(_full(item, standing.memory)), tier.described(_full(None, standing.memory))
+        if not tier.embeds or words == before:
+            embedding = None
+        elif words != embedded:
+            (embedding,), embedded = (yield from embed([words])), words
+        entry = Entry(
+            item, tier.keeping, words, embedding, "update", standing.version, lifts_expiry=changes.ttl is False
+        )
         try:
             (remembered,) = yield from write(keyspace, scope, [entry], clock.now_micros())
         except UpdateConflict:

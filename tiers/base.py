@@ -5,12 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from datetime import timedelta
 
-from attrs import frozen
+from attrs import define, frozen
 
+from tiered_memory import ranking
+from tiered_memory.assertions.fields import RECALLED
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.engine.keys import Keyspace, ScopeKeys
-from tiered_memory.items import RecalledMemory
+from tiered_memory.engine.reply import Fields
+from tiered_memory.items import MemoryItem, Mode
 from tiered_memory.plan import Plan
+from tiered_memory.relevance import Corpus, Question
 
 
 @frozen
@@ -27,6 +31,8 @@ class Search:
         now: The present, in microseconds since 1970.
         as_of: Another time as of which is recalled, likewise, or None.
         include_superseded: Whether what was believed before may be a hit too.
+        mode: What finds memories: their vectors, their words, or both.
+        question: What is asked, as words; None in mode `vector`, or when nothing is left of it.
     """
 
     keyspace: Keyspace
@@ -38,11 +44,47 @@ class Search:
     now: int
     as_of: int | None = None
     include_superseded: bool = False
+    mode: Mode = "vector"
+    question: Question | None = None
 
     @property
     def moment(self) -> int:
         """The time as of which is recalled and scored, in microseconds since 1970."""
         return self.now if self.as_of is None else self.as_of
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What a hit is made from; the present knows no superseded ones, so that their field needn't travel."""
+        return (*RECALLED, "superseded") if self.as_of is not None or self.include_superseded else RECALLED
+
+
+@define
+class Candidate:
+    """A memory that may be a hit.
+
+    Attributes:
+        fields: The memory's fields, as they lie in the store.
+        score: What hits are ordered by.
+        similarity: The cosine of query and memory, or None where it isn't known.
+        why: What the score was made from, by name.
+        place: Its place in the order of its tier and scope, or -1 where that wasn't asked for.
+    """
+
+    fields: Fields
+    score: float
+    similarity: float | None
+    why: dict[str, float]
+    place: int = -1
+
+
+@frozen
+class Found:
+    """What a tier found in one scope: its candidates, and what their words are weighed by where that is still to do."""
+
+    tier: Tier
+    search: Search
+    candidates: list[Candidate]
+    corpus: Corpus | None = None
 
 
 class Tier(ABC):
@@ -62,6 +104,14 @@ class Tier(ABC):
         """Whether what it is given, and what it is asked, needs an embedding."""
         return not self.keeping.notes
 
+    def described(self, item: MemoryItem) -> str:
+        """The words by which an item is found: its text."""
+        return item.text
+
+    def least(self, search: Search) -> float:
+        """The least cosine of a hit of `search`, where cosines matter."""
+        return ranking.DEFAULT_THRESHOLD if search.threshold is None else search.threshold
+
     @abstractmethod
-    def recall(self, search: Search) -> Plan[list[RecalledMemory]]:
-        """Its best hits, at most `search.k`, from exactly the scope of `search`."""
+    def recall(self, search: Search) -> Plan[Found]:
+        """What may be a hit, from exactly the scope of `search`; the best `search.k` are among it."""

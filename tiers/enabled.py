@@ -37,6 +37,8 @@ class Tiers:
         """All tiers that a scope may hold something in, those that are switched off now included."""
         self.gate = Gate(config.gate)
         self.default = self[config.default_tier].name
+        self.mode = config.mode
+        self.reranker, self.reranked = config.reranker, config.reranked
 
     def __iter__(self) -> Iterator[Tier]:
         return iter(self._tiers.values())

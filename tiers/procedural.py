@@ -14,6 +14,7 @@ from tiered_memory.tiers.vector import VectorTier
 class ProceduralTier(VectorTier):
     """Scored (1 - w) * cosine + w * uses / (uses + 1); a reworded procedure keeps its count."""
 
+    bonus_name: ClassVar[str] = "reinforcement"
     leads_by: ClassVar[str | None] = "uses"
 
     def __init__(self, config: ProceduralConfig) -> None:

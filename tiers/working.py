@@ -5,14 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tiered_memory import ranking
-from tiered_memory.assertions.fields import as_written, is_of, made
+from tiered_memory.assertions.fields import is_of
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.config import WorkingConfig
 from tiered_memory.engine.reply import pairs
 from tiered_memory.engine.scripts import call
-from tiered_memory.items import RecalledMemory
 from tiered_memory.plan import Plan, ask
-from tiered_memory.tiers.base import Search, Tier
+from tiered_memory.tiers.base import Candidate, Found, Search, Tier
 
 
 class WorkingTier(Tier):
@@ -22,15 +21,12 @@ class WorkingTier(Tier):
         idle = config.idle // timedelta(milliseconds=1) if config.idle else 0
         self.keeping = Keeping(name="working", notes=True, most=config.max_items, idle=idle)
 
-    def recall(self, search: Search) -> Plan[list[RecalledMemory]]:
+    def recall(self, search: Search) -> Plan[Found]:
         """The scope's newest notes; of another time than the present there are none."""
         if search.as_of is not None:
-            return []
+            return Found(self, search, [])
         arguments = (search.now, *self.keeping.address(search.scope), "", search.k, "newest", "")
         ((_, found),) = yield from ask(call("page", search.scope.scopes, arguments), hurried=True)
         notes = [fields for fields in (pairs(each) for _, each in found) if is_of(fields, search.scope)]
-        with as_written():
-            return [
-                made(RecalledMemory, fields, tier=self.name, score=ranking.position(place, len(notes)))
-                for place, fields in enumerate(notes)
-            ]
+        scores = (ranking.position(place, len(notes)) for place in range(len(notes)))
+        return Found(self, search, [Candidate(*each, None, {}) for each in zip(notes, scores, strict=True)])

@@ -18,6 +18,7 @@ from tiered_memory.engine.scripts import call
 from tiered_memory.items import MemoryItem, Outcome, Remembered
 from tiered_memory.plan import Embedding, Plan, ask
 from tiered_memory.scope import digest
+from tiered_memory.terms import terms
 
 Argument = str | bytes | int | float
 
@@ -29,7 +30,8 @@ class Entry:
     Attributes:
         item: What is to be written.
         keeping: How its tier keeps it.
-        embedding: Its vector, or None.
+        words: The words by which it is found.
+        embedding: Their vector, or None.
         mode: Whether it is remembered, or updates what stands there.
         expected: For an update, what must stand there.
         reason: Why the gate sends it to review, or None.
@@ -38,6 +40,7 @@ class Entry:
 
     item: MemoryItem
     keeping: Keeping
+    words: str
     embedding: Embedding | None
     mode: Literal["remember", "update"] = "remember"
     expected: bytes = b""
@@ -69,7 +72,7 @@ def _item(entry: Entry, place: int, keys: ScopeKeys, vector: str, now: int) -> l
         own_fields(item, keys.scope, cut=bool(embedding and embedding.cut), reason=entry.reason)
     )
     if embedding:
-        fields[vector] = embedding.vector
+        fields |= {vector: embedding.vector, "terms": " ".join(terms(entry.words))}
     arguments: list[Argument] = [
         place,
         digest(item.key),

@@ -82,7 +82,7 @@ def _fields(vector: str, dimensions: int) -> list[Any]:
     from redisvl.schema import IndexSchema  # type: ignore[import-untyped]
 
     fields: list[dict[str, Any]] = [{"name": name, "type": "tag", "attrs": {"case_sensitive": True}} for name in _TAGS]
-    fields += [{"name": "text", "type": "text"}]
+    fields += [{"name": "terms", "type": "text", "attrs": {"no_stem": True}}]
     fields += [{"name": name, "type": "numeric", "attrs": {"sortable": True}} for name in _SORTED]
     fields += [{"name": name, "type": "numeric"} for name in _NUMBERS]
     attributes = {"dims": dimensions, "algorithm": "flat", "distance_metric": "cosine", "datatype": "float32"}
@@ -95,7 +95,8 @@ def _create(keyspace: Keyspace, partition: int, fields: list[Any], *, scans: boo
     definition = [argument for field in fields for argument in field.redis_args()]
     prefix = keyspace.records(partition)
     scan = () if scans else ("SKIPINITIALSCAN",)
-    return ("FT.CREATE", keyspace.index(partition), "ON", "HASH", "PREFIX", 1, prefix, *scan, "SCHEMA", *definition)
+    options = ("PREFIX", 1, prefix, "NOOFFSETS", *scan, "STOPWORDS", 0)
+    return ("FT.CREATE", keyspace.index(partition), "ON", "HASH", *options, "SCHEMA", *definition)
 
 
 def _check_index(fields: list[Any], info: dict[str, Any]) -> None:

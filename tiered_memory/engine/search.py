@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tiered_memory.engine.keys import ScopeKeys
+from tiered_memory.engine.scripts import call
 from tiered_memory.plan import Command
 
 ACTIVE = "@active:{$token}"
@@ -34,6 +36,28 @@ def nearest(
 def leading(index: str, where: str, parameters: Parameters, by: str, fields: Sequence[str], count: int) -> Command:
     """The `count` rows that have the highest number in field `by`."""
     return _search(index, where, parameters, fields, ("SORTBY", by, "DESC"), count)
+
+
+def hybrid(
+    scope: ScopeKeys,
+    tier: str,
+    where: tuple[str, Parameters],
+    vector: tuple[str, bytes],
+    terms: Sequence[str],
+    fields: Sequence[str],
+    counts: tuple[int, int],
+) -> Command:
+    """The rows of a tier that are near to a vector, and those that share terms.
+
+    Each search gives as many rows as the first of `counts` says; the second says of how many of the best by terms
+    the neighbours come too. A nameless vector isn't searched for. Answered by how many rows are searched, how many
+    of them hold each term, and the rows: key, place in the tier's order or -1, names and values.
+    """
+    query, parameters = where
+    given = [argument for pair in parameters.items() for argument in pair]
+    count, neighbours = counts
+    searched = (scope.index, query, count, scope.token(tier), neighbours, len(given), *given)
+    return call("hybrid", scope.scopes, (*searched, len(fields), *fields, *vector, *terms))
 
 
 def _search(

@@ -1,0 +1,99 @@
+#!lua flags=no-writes
+-- What is near to a vector, and what shares terms with a question by the weights that the searched rows themselves give
+-- to terms: what others wrote into the same index has no part in it. ARGV is the index, which rows are searched, how
+-- many each search gives, the token of the tier, of how many of the best by terms the neighbours come too, the number of
+-- parameters, their names and values, the number of fields, the fields, the vector's field ('' for no such search), the
+-- vector, then the terms. Answers how many rows are searched, how many of them hold each term, and the rows that were
+-- found: key, place in the tier's order (-1 where it doesn't matter), names and values.
+local index, where, most, tier = ARGV[1], '(' .. ARGV[2] .. ')', ARGV[3], { token = ARGV[4], name = '' }
+local neighbours, at = tonumber(ARGV[5]), 7 + tonumber(ARGV[6])
+local order, slots = key('order', tier.token), key('slots', tier.token)
+local parameters = { unpack(ARGV, 7, at - 1) }
+local fields = { unpack(ARGV, at + 1, at + tonumber(ARGV[at])) }
+at = at + 1 + #fields
+local vector_field, vector, terms = ARGV[at], ARGV[at + 1], { unpack(ARGV, at + 2) }
+
+local function search(query, extra, ...)
+  local given = { unpack(parameters) }
+  for _, value in ipairs(extra) do given[#given + 1] = value end
+  given[#given + 1] = 'TIMEOUT'
+  given[#given + 1] = 0
+  for _, value in ipairs({ ... }) do given[#given + 1] = value end
+  return redis.call('FT.SEARCH', index, query, 'DIALECT', 2, 'PARAMS', #parameters + #extra, unpack(given))
+end
+
+local found, known = {}, {}
+
+local function add(name, values)
+  if known[name] or #values == 0 then return end
+  known[name] = true
+  local place = -1
+  if neighbours > 0 then
+    for each = 1, #values, 2 do
+      if values[each] == 'slot' then place = redis.call('ZRANK', order, values[each + 1]) or -1 end
+    end
+  end
+  found[#found + 1] = { name, place, values }
+end
+
+local function add_reply(reply)
+  for each = 2, #reply, 2 do add(reply[each], reply[each + 1] or {}) end
+end
+
+local function add_at(place)
+  local digest = place >= 0 and redis.call('ZRANGE', order, place, place)[1]
+  local value = digest and redis.call('HGET', slots, digest)
+  if not value or known[record_key(first_number(value))] then return end
+  local name, values = record_key(first_number(value)), {}
+  for each, given in ipairs(redis.call('HMGET', name, unpack(fields))) do
+    if given then values[#values + 1], values[#values + 2] = fields[each], given end
+  end
+  add(name, values)
+end
+
+local function count(query, extra) return search(query, extra, 'LIMIT', 0, 0)[1] end
+
+-- The weight of a term that `having` of `rows` rows hold: BM25's inverse document frequency.
+local function weight(rows, having) return math.log(1 + (rows - having + 0.5) / (having + 0.5)) end
+
+local function near()
+  local query = string.format('%s=>[KNN %s @%s $vector AS distance]', where, most, vector_field)
+  return search(query, { 'vector', vector }, 'SORTBY', 'distance', 'LIMIT', 0, most, 'RETURN', #fields + 1, 'distance',
+    unpack(fields))
+end
+
+local rows, having = 0, {}
+
+local function fitting()
+  rows = count(where, {})
+  local names, wanted, given = {}, {}, {}
+  for place, term in ipairs(terms) do
+    having[place] = count(where .. ' @terms:$term', { 'term', term })
+    if having[place] > 0 then
+      local name = 'term' .. place
+      given[#given + 1], given[#given + 2] = name, term
+      names[#names + 1] = '$' .. name
+      wanted[#wanted + 1] = string.format('(~@terms:$%s)=>{$weight:%.6f}', name, weight(rows, having[place]))
+    end
+  end
+  if #names == 0 then return { 0 } end
+  local query = string.format('%s @terms:(%s)=>{$weight:0} %s', where, table.concat(names, '|'),
+    table.concat(wanted, ' '))
+  -- this scorer adds up weight times frequency; the others would weigh terms by the whole index
+  return search(query, given, 'SCORER', 'DISMAX', 'LIMIT', 0, most, 'RETURN', #fields, unpack(fields))
+end
+
+if vector_field ~= '' then add_reply(near()) end
+if #terms > 0 then
+  local reply, places = fitting(), {}
+  add_reply(reply)
+  for _, each in ipairs(found) do places[each[1]] = each[2] end
+  for each = 2, 2 * math.min(neighbours, (#reply - 1) / 2), 2 do
+    local place = places[reply[each]] or -1
+    if place >= 0 then
+      add_at(place - 1)
+      add_at(place + 1)
+    end
+  end
+end
+return { rows, having, found }

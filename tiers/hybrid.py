@@ -1,0 +1,112 @@
+"""What words find and what similarity finds, in one round trip, and how both are rated together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tiered_memory import ranking
+from tiered_memory.assertions.fields import as_written, expired, is_of
+from tiered_memory.engine.reply import Fields, pairs
+from tiered_memory.engine.search import hybrid
+from tiered_memory.plan import Plan, ask
+from tiered_memory.relevance import Corpus, Question, Row, relevance, words
+from tiered_memory.tiers.base import Candidate, Found, Search
+from tiered_memory.turns import Turn, favours, lent, previous
+
+if TYPE_CHECKING:
+    from tiered_memory.tiers.vector import VectorTier
+
+_MORE = 32
+"""How many rows beyond k each of the two searches gives."""
+
+_NEIGHBOURS_OF = 10
+"""Of how many of the best by words the neighbours come too, where turns have neighbours."""
+
+_BONUS_SHARE = 1 / 3
+"""How much of the tier's weight its bonus has here, where it only orders what is relevant."""
+
+
+def by_words_too(tier: VectorTier, search: Search) -> Plan[Found]:
+    """What words find and what similarity finds, in no order yet."""
+    question = search.question
+    if question is None or (search.vector is None and not question.terms):
+        return Found(tier, search, [])
+    neighbours = _NEIGHBOURS_OF if tier.rules.neighbours and search.as_of is None else 0
+    name = search.keyspace.vector
+    fields = (*search.fields, "active", "terms", *(["slot"] if neighbours else []))
+    wanted = fields if search.threshold is None else (*fields, name)
+    vector = ("", b"") if search.vector is None else (name, search.vector)
+    counts = (search.k + _MORE, neighbours)
+    command = hybrid(search.scope, tier.name, tier.where(search), vector, question.terms, wanted, counts)
+    ((rows, having, found),) = yield from ask(command, hurried=True)
+    with as_written():
+        return Found(tier, search, list(_candidates(search, found)), Corpus(rows, having))
+
+
+def _candidates(search: Search, found: Sequence[Any]) -> Iterator[Candidate]:
+    for _, place, values in found:
+        fields = pairs(values)
+        if is_of(fields, search.scope) and not expired(fields, search.now):
+            yield Candidate(fields, 0.0, _cosine(search, fields), {}, place)
+
+
+def _cosine(search: Search, fields: Fields) -> float | None:
+    """The cosine of a row; of one that only its words have found, if it was asked for."""
+    if b"distance" in fields:
+        return ranking.similarity(float(fields[b"distance"]))
+    vector = fields.get(search.keyspace.vector.encode())
+    return None if vector is None or search.vector is None else ranking.cosines([vector], search.vector)[0]
+
+
+def rate(found: Sequence[Found]) -> None:
+    """Scores what words and similarity found, all together, and leaves only what may be a hit."""
+    turns = [[Turn.of(each.fields, each.place) for each in part.candidates] for part in found]
+    rows = [_rows(part, own) for part, own in zip(found, turns, strict=True)]
+    scores = iter(relevance([row for part in rows for row in part]))
+    for part, own, fitting in zip(found, turns, rows, strict=True):
+        _score(part, own, fitting, [next(scores) for _ in fitting])
+
+
+def _rows(found: Found, turns: Sequence[Turn]) -> list[Row]:
+    """What each candidate has to do with the question; a turn is understood with the words of the one before it."""
+    question, candidates = found.search.question, found.candidates
+    least = min((each.similarity for each in candidates if each.similarity is not None), default=0.0)
+    if question is None or found.corpus is None or not question.terms:
+        return [Row(0.0, 0.0, each.similarity, least) for each in candidates]
+    own = [each.fields.get(b"terms", b"").split() for each in candidates]
+    heard = [row if one is None else row + own[one] for row, one in zip(own, previous(turns), strict=True)]
+    fitting = words(question, found.corpus, heard)
+    return [Row(*fit, each.similarity, least) for fit, each in zip(fitting, candidates, strict=True)]
+
+
+def _score(found: Found, turns: Sequence[Turn], rows: Sequence[Row], scores: Sequence[float]) -> None:
+    tier: Any = found.tier
+    question = found.search.question or Question.of("")
+    shared = lent(scores, turns, tier.rules.neighbours)
+    share = tier.weight * _BONUS_SHARE
+    kept = []
+    for each, row, own, score, gains in zip(
+        found.candidates, rows, scores, shared, favours(question, turns, tier.rules), strict=True
+    ):
+        why = {} if each.similarity is None else {"similarity": each.similarity}
+        if row.matched:
+            why["text"] = round(row.words * row.matched, 6)
+        if score != own:
+            why["neighbours"] = round(score - own, 6)
+        each.why = why | gains
+        each.score = max(score + sum(gains.values()), 0.0)
+        if share:
+            bonus = each.why[tier.bonus_name] = tier.bonus(each.fields, found.search.moment)
+            each.score *= 1 - share + share * bonus
+        each.score = round(each.score, 9)
+        if _passes(found, row):
+            kept.append(each)
+    found.candidates[:] = kept
+
+
+def _passes(found: Found, row: Row) -> bool:
+    """Whether it shares words with the question or is near enough; where the caller names a threshold, all must be."""
+    search = found.search
+    near = row.similarity is not None and row.similarity >= ranking.least(found.tier.least(search))
+    return near or search.vector is None or (row.matched > 0 and search.threshold is None)

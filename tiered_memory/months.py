@@ -8,7 +8,10 @@ from typing import TypeAlias
 NamedMonth: TypeAlias = "tuple[int | None, int]"
 """A year, or None where the text names none, and a month from 1 to 12."""
 
-_NAMES = "january february march april may june july august september october november december".split()
+_NAMES = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
+)  # fmt: skip
 _NUMBERS = {name: number for number, name in enumerate(_NAMES, 1)}
 _NUMBERS |= {name[:3]: number for name, number in _NUMBERS.items()} | {"sept": 9}
 _WORD = re.compile(

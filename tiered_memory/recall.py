@@ -98,6 +98,8 @@ def recall(request: Request, tiers: Tiers, floor: float | None) -> Plan[Hits]:
 
 def _best(found: Sequence[Found], k: int, places: Mapping[str, int]) -> Hits:
     """The best k of all that was found, in a total order: score, tier, cosine, newest, id, scope."""
+    if len(found) == 1 and found[0].corpus is None:
+        return Hits([_hit(found[0], each) for each in found[0].candidates[:k]])
     rate([each for each in found if each.corpus is not None])
     keyed = [(_rank(one, places[each.tier.name]), each, one) for each in found for one in each.candidates]
     keyed.sort(key=itemgetter(0))

@@ -107,12 +107,11 @@ def lent(scores: Sequence[float], turns: Sequence[Turn], share: float) -> list[f
     for score, turn in zip(scores, turns, strict=True):
         if share and turn.has_neighbours:
             before, after = neighbour(turn, turn.place - 1), neighbour(turn, turn.place + 1)
-            sides = [
-                score if other is None and one is None else other if one is None else one
-                for one, other in ((before, after), (after, before))
-            ]
-            score = (score + share * sum(each or 0.0 for each in sides)) / (1 + 2 * share)
-        found.append(score)
+            only = score if before is None and after is None else (before or 0.0) + (after or 0.0)
+            sides = 2 * only if before is None or after is None else only
+            found.append((score + share * sides) / (1 + 2 * share))
+        else:
+            found.append(score)
     return found
 
 

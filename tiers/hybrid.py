@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, cast
 
 from tiered_memory import ranking
 from tiered_memory.assertions.fields import as_written, expired, is_of
 from tiered_memory.engine.reply import Fields, pairs
 from tiered_memory.engine.search import hybrid
 from tiered_memory.plan import Plan, ask
-from tiered_memory.relevance import Corpus, Question, Row, relevance, words
+from tiered_memory.relevance import Corpus, Row, relevance, words
 from tiered_memory.tiers.base import Candidate, Found, Search
-from tiered_memory.turns import Turn, favours, lent, previous
+from tiered_memory.turns import NO_RULES, Turn, favours, lent, previous
 
 if TYPE_CHECKING:
     from tiered_memory.tiers.vector import VectorTier
@@ -34,7 +35,7 @@ def by_words_too(tier: VectorTier, search: Search) -> Plan[Found]:
         return Found(tier, search, [])
     neighbours = _NEIGHBOURS_OF if tier.rules.neighbours and search.as_of is None else 0
     name = search.keyspace.vector
-    fields = (*search.fields, "active", "terms", *(["slot"] if neighbours else []))
+    fields = (*search.fields, "terms", *(["slot"] if neighbours else []))
     wanted = fields if search.threshold is None else (*fields, name)
     vector = ("", b"") if search.vector is None else (name, search.vector)
     counts = (search.k + _MORE, neighbours)
@@ -61,11 +62,22 @@ def _cosine(search: Search, fields: Fields) -> float | None:
 
 def rate(found: Sequence[Found]) -> None:
     """Scores what words and similarity found, all together, and leaves only what may be a hit."""
-    turns = [[Turn.of(each.fields, each.place) for each in part.candidates] for part in found]
+    turns = [_turns(part) for part in found]
     rows = [_rows(part, own) for part, own in zip(found, turns, strict=True)]
     scores = iter(relevance([row for part in rows for row in part]))
     for part, own, fitting in zip(found, turns, rows, strict=True):
         _score(part, own, fitting, [next(scores) for _ in fitting])
+
+
+def _turns(found: Found) -> list[Turn]:
+    """The candidates as turns, where the tier has rules for turns."""
+    if _tier(found).rules == NO_RULES:
+        return []
+    return [Turn.of(each.fields, each.place) for each in found.candidates]
+
+
+def _tier(found: Found) -> VectorTier:
+    return cast("VectorTier", found.tier)
 
 
 def _rows(found: Found, turns: Sequence[Turn]) -> list[Row]:
@@ -74,39 +86,52 @@ def _rows(found: Found, turns: Sequence[Turn]) -> list[Row]:
     least = min((each.similarity for each in candidates if each.similarity is not None), default=0.0)
     if question is None or found.corpus is None or not question.terms:
         return [Row(0.0, 0.0, each.similarity, least) for each in candidates]
-    own = [each.fields.get(b"terms", b"").split() for each in candidates]
-    heard = [row if one is None else row + own[one] for row, one in zip(own, previous(turns), strict=True)]
+    heard = [each.fields.get(b"terms", b"").split() for each in candidates]
+    if turns:
+        own = heard
+        heard = [row if one is None else row + own[one] for row, one in zip(own, previous(turns), strict=True)]
     fitting = words(question, found.corpus, heard)
     return [Row(*fit, each.similarity, least) for fit, each in zip(fitting, candidates, strict=True)]
 
 
 def _score(found: Found, turns: Sequence[Turn], rows: Sequence[Row], scores: Sequence[float]) -> None:
-    tier: Any = found.tier
-    question = found.search.question or Question.of("")
-    shared = lent(scores, turns, tier.rules.neighbours)
+    tier, question = _tier(found), found.search.question
+    shared: Sequence[float] = scores
+    gains: Iterable[Mapping[str, float]] = repeat({}, len(rows))
+    if turns and question:
+        shared, gains = lent(scores, turns, tier.rules.neighbours), favours(question, turns, tier.rules)
     share = tier.weight * _BONUS_SHARE
+    passes = _passing(found)
     kept = []
-    for each, row, own, score, gains in zip(
-        found.candidates, rows, scores, shared, favours(question, turns, tier.rules), strict=True
-    ):
-        why = {} if each.similarity is None else {"similarity": each.similarity}
-        if row.matched:
-            why["text"] = round(row.words * row.matched, 6)
-        if score != own:
-            why["neighbours"] = round(score - own, 6)
-        each.why = why | gains
-        each.score = max(score + sum(gains.values()), 0.0)
+    for each, row, own, score, gained in zip(found.candidates, rows, scores, shared, gains, strict=True):
+        if not passes(row):
+            continue
+        why = each.why = _why(row, score - own) | gained
+        each.score = max(score + sum(gained.values()), 0.0)
         if share:
-            bonus = each.why[tier.bonus_name] = tier.bonus(each.fields, found.search.moment)
+            bonus = why[tier.bonus_name] = tier.bonus(each.fields, found.search.moment)
             each.score *= 1 - share + share * bonus
         each.score = round(each.score, 9)
-        if _passes(found, row):
-            kept.append(each)
+        kept.append(each)
     found.candidates[:] = kept
 
 
-def _passes(found: Found, row: Row) -> bool:
-    """Whether it shares words with the question or is near enough; where the caller names a threshold, all must be."""
+def _why(row: Row, lent: float) -> dict[str, float]:
+    why = {} if row.similarity is None else {"similarity": row.similarity}
+    if row.matched:
+        why["text"] = row.words * row.matched
+    if lent:
+        why["neighbours"] = lent
+    return why
+
+
+def _passing(found: Found) -> Callable[[Row], bool]:
+    """Tells whether a row may be a hit: it shares words with the question, or is near enough.
+
+    Where the caller names a threshold, all must be near enough.
+    """
     search = found.search
-    near = row.similarity is not None and row.similarity >= ranking.least(found.tier.least(search))
-    return near or search.vector is None or (row.matched > 0 and search.threshold is None)
+    if search.vector is None:
+        return lambda row: row.matched > 0
+    least, words_suffice = ranking.least(found.tier.least(search)), search.threshold is None
+    return lambda row: (row.similarity is not None and row.similarity >= least) or (words_suffice and row.matched > 0)

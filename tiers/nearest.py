@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import frozen
@@ -31,9 +30,8 @@ class _Seen:
     complete: bool
 
 
-_Row: TypeAlias = "tuple[float, float, int, bytes, bytes, float, Fields]"
-"""A row that may be a hit: score, cosine and time, negated so that rows sort as hits are ordered; id, key, bonus,
-fields."""
+_Row: TypeAlias = "tuple[float, float, int, bytes, float, Fields]"
+"""A row that may be a hit: score, cosine and time, negated so that rows sort as hits are ordered; id, bonus, fields."""
 
 
 def by_similarity(tier: VectorTier, search: Search) -> Plan[list[Candidate]]:
@@ -88,23 +86,22 @@ def _seen(tier: VectorTier, replies: list[Any], search: Search, count: int) -> _
     return _Seen(found, cosine, bonus, complete)
 
 
-def _passing(tier: VectorTier, seen: _Seen, search: Search, threshold: float) -> Iterator[_Row]:
-    least = ranking.least(threshold)
-    bonus = 0.0
-    for key, cosine, fields in seen.rows:
-        if cosine >= least and is_of(fields, search.scope) and not expired(fields, search.now):
-            score = cosine
-            if tier.weight:
-                bonus = tier.bonus(fields, search.moment)
-                score = ranking.blend(cosine, bonus, tier.weight)
-            yield (-score, -cosine, -int(fields[b"at"]), fields[b"id"], key, bonus, fields)
+def _passing(tier: VectorTier, seen: _Seen, search: Search, threshold: float) -> list[_Row]:
+    least, scope, now = ranking.least(threshold), search.scope, search.now
+    alive = (row for row in seen.rows if row[1] >= least and is_of(row[2], scope) and not expired(row[2], now))
+    if not tier.weight:
+        return [(-cosine, -cosine, -int(fields[b"at"]), fields[b"id"], 0.0, fields) for _, cosine, fields in alive]
+    found = []
+    for _, cosine, fields in alive:
+        bonus = tier.bonus(fields, search.moment)
+        score = ranking.blend(cosine, bonus, tier.weight)
+        found.append((-score, -cosine, -int(fields[b"at"]), fields[b"id"], bonus, fields))
+    return found
 
 
 def _candidate(tier: VectorTier, row: _Row) -> Candidate:
-    minus_score, minus_cosine, _, _, _, bonus, fields = row
-    why = {"similarity": -minus_cosine}
-    if tier.weight:
-        why[tier.bonus_name] = bonus
+    minus_score, minus_cosine, _, _, bonus, fields = row
+    why = {"similarity": -minus_cosine, tier.bonus_name: bonus} if tier.weight else {"similarity": -minus_cosine}
     return Candidate(fields, -minus_score, -minus_cosine, why)
 
 

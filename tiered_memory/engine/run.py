@@ -21,6 +21,7 @@ from redis.exceptions import ConnectionError, NoScriptError, ResponseError, Time
 from tiered_memory.config import MemoryConfig
 from tiered_memory.engine import connect
 from tiered_memory.engine.embeddings import aembed, default_embedder, embed
+from tiered_memory.engine.exchange import aexchange, exchange
 from tiered_memory.engine.faults import foreign_errors, ours
 from tiered_memory.engine.index import open_namespace
 from tiered_memory.engine.keys import Keyspace
@@ -60,6 +61,7 @@ class _Engine:
         self.config = config
         self.embedder: Embedder = config.embedder or default_embedder()
         self._client: Any = config.client
+        self._pool: Any = None
         self._server: EmbeddedRedis | None = None
         self._keyspace: Keyspace | None = None
         self._later: deque[Later] = deque(maxlen=_MOST_LATER)
@@ -86,12 +88,15 @@ class _Engine:
         make = connect.nonblocking if self.asynchronous else connect.blocking
         if self._client is not None:
             yield _Close(self._client)
+            self._pool = None
         url = yield Call(self._locate)
         self._client = make(self.config, url)
         server = yield from connect.inspect()
         if server.cluster:
             yield _Close(self._client)
             self._client = make(self.config, url, cluster=True)
+        else:
+            self._pool = self._client.connection_pool
         return server.cluster
 
     def _locate(self) -> str:
@@ -160,7 +165,7 @@ class _Engine:
     def _retire(self) -> list[Any]:
         """The clients to close, if they were made here; nothing more is sent from now on."""
         self._closed = True
-        client, self._client = self._client, None
+        client, self._client, self._pool = self._client, None, None
         return [] if client is None or self.config.client is not None else connect.with_its_own(client)
 
     def _release_server(self) -> None:
@@ -239,6 +244,8 @@ class BlockingRunner(_Engine):
                 return stop.value  # type: ignore[no-any-return]
 
     def _round_trip(self, commands: Sequence[Command]) -> list[Any]:
+        if self._pool is not None:
+            return exchange(self._pool, commands)
         if len(commands) > 1:
             return self._pipeline(commands).execute(raise_on_error=False)  # type: ignore[no-any-return]
         try:
@@ -324,6 +331,8 @@ class NonBlockingRunner(_Engine):
                 return stop.value  # type: ignore[no-any-return]
 
     async def _round_trip(self, commands: Sequence[Command]) -> list[Any]:
+        if self._pool is not None:
+            return await aexchange(self._pool, commands)
         if len(commands) > 1:
             return await self._pipeline(commands).execute(raise_on_error=False)  # type: ignore[no-any-return]
         try:

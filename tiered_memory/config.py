@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from attrs import AttrsInstance, field, fields_dict, frozen
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from tiered_memory.items import MemoryItem, Mode
     from tiered_memory.rerank import Reranker
     from tiered_memory.tiers.base import Tier
+
+VectorType: TypeAlias = Literal["float32", "float16"]
+"""What the numbers of a vector are."""
 
 C = TypeVar("C", bound=AttrsInstance)
 
@@ -91,6 +94,12 @@ def _retries(value: Any) -> int:
 def _mode(value: Any) -> Mode:
     if value not in _MODES:
         raise ConfigError(f"mode={value!r} must be one of {', '.join(_MODES)}")
+    return value  # type: ignore[no-any-return]
+
+
+def _vectors(value: Any) -> VectorType:
+    if value not in get_args(VectorType):
+        raise ConfigError(f"vectors={value!r} must be one of {', '.join(get_args(VectorType))}")
     return value  # type: ignore[no-any-return]
 
 
@@ -248,6 +257,8 @@ class MemoryConfig:
         mode: What finds memories, unless a recall says otherwise: `vector`, `text`, or `hybrid`, which is both.
         reranker: What puts the best hits in order in the end; default: nothing.
         reranked: How many of the best it is given.
+        vectors: What vectors are made of: `float32`, or `float16`, which takes half the bytes. Fixed when the
+            namespace is made.
         default_tier: Where an item without a tier goes.
         working: Settings of working memory, or None to switch it off; likewise the other tiers.
         semantic: Settings of semantic memory.
@@ -270,6 +281,7 @@ class MemoryConfig:
     mode: Mode = field(default="hybrid", converter=_mode)
     reranker: Reranker | None = None
     reranked: int = field(default=20, converter=_reranked)
+    vectors: VectorType = field(default="float32", converter=_vectors)
     default_tier: str = "semantic"
     working: WorkingConfig | None = _tier(WorkingConfig)
     semantic: SemanticConfig | None = _tier(SemanticConfig)

@@ -72,7 +72,7 @@ class Call:
 
 @frozen
 class Embedding:
-    """A text's vector as float32 bytes, and whether only the text's beginning fitted into the model."""
+    """A text's vector as bytes, and whether only the text's beginning fitted into the model."""
 
     vector: bytes
     cut: bool = False

@@ -17,12 +17,12 @@ def similarity(distance: float) -> float:
     return round(1 - distance, 6)
 
 
-def cosines(vectors: Sequence[bytes], query: bytes) -> list[float]:
-    """The cosine in [-1, 1] of each of some vectors, as float32 bytes, with that of a query."""
+def cosines(vectors: Sequence[bytes], query: bytes, numbers: str) -> list[float]:
+    """The cosine in [-1, 1] of each of some vectors with that of a query, as bytes of numbers of this numpy type."""
     import numpy as np
 
-    asked = np.frombuffer(query, dtype="<f4").astype("f8")
-    rows = np.frombuffer(b"".join(vectors), dtype="<f4").astype("f8").reshape(len(vectors), -1)
+    asked = np.frombuffer(query, dtype=numbers).astype("f8")
+    rows = np.frombuffer(b"".join(vectors), dtype=numbers).astype("f8").reshape(len(vectors), -1)
     lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(asked)
     return [similarity(1 - cosine) for cosine in (rows @ asked / lengths).tolist()]
 

@@ -57,6 +57,8 @@ def terms(text: str) -> list[str]:
     A word is folded (NFKC, case), freed of apostrophes and stemmed by Snowball's English rules; stop words go. Of
     a run without spaces, as Chinese or Thai has them, each character is a term, and each pair of neighbours.
     """
+    if text.isascii():
+        return [term for term in map(_stem, _words(text)) if term]
     return [term for word in _words(text) for term in _terms_of(word, asked=False)]
 
 

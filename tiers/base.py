@@ -24,7 +24,7 @@ class Search:
     Attributes:
         keyspace: The namespace's keys.
         scope: The keys of the one scope that is searched.
-        vector: The query's vector as float32 bytes; None for a blank query.
+        vector: The query's vector as bytes; None for a blank query, and in mode `text`.
         k: How many hits at the most.
         threshold: The least cosine that the caller wants, or None.
         floor: The embedder's own least cosine, or None.

@@ -57,7 +57,11 @@ def _cosine(search: Search, fields: Fields) -> float | None:
     if b"distance" in fields:
         return ranking.similarity(float(fields[b"distance"]))
     vector = fields.get(search.keyspace.vector.encode())
-    return None if vector is None or search.vector is None else ranking.cosines([vector], search.vector)[0]
+    return (
+        None
+        if vector is None or search.vector is None
+        else ranking.cosines([vector], search.vector, search.keyspace.numbers)[0]
+    )
 
 
 def rate(found: Sequence[Found]) -> None:

@@ -110,5 +110,5 @@ def _with_cosines(found: dict[bytes, Fields], search: Search) -> list[tuple[byte
     embedded = {key: row for key, row in found.items() if name in row}
     if not embedded:
         return []
-    cosines = ranking.cosines([row[name] for row in embedded.values()], search.vector or b"")
+    cosines = ranking.cosines([row[name] for row in embedded.values()], search.vector or b"", search.keyspace.numbers)
     return [(key, cosine, row) for cosine, (key, row) in zip(cosines, embedded.items(), strict=True)]

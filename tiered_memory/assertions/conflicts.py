@@ -76,7 +76,7 @@ def _load(keyspace: Keyspace, keeping: Keeping, scope: str | None) -> Plan[_Vect
             if raw == keys.raw:
                 ids.append(text(id))
                 numbers.append(text(number))
-                vectors.append(np.frombuffer(vector, dtype="<f4"))
+                vectors.append(np.frombuffer(vector, dtype=keyspace.numbers))
         cursor = text(following)
         if not cursor:
             break

@@ -67,7 +67,7 @@ class EmbeddedRedis:
         `ConfigError` when `data_dir` is empty text, and `StoreUnavailable` when the folder can't be used or the
         server doesn't start in time.
         """
-        temporary = data_dir == TEMPORARY
+        temporary = str(data_dir) == TEMPORARY
         command = launch.server_command(find_binaries(), durable=not temporary)
         with _system_errors():
             hold = cls(_make_folder(data_dir))
@@ -139,7 +139,7 @@ def _release(locks: list[FileLock], link: Path | None, owner: int) -> None:
 
 
 def _make_folder(data_dir: str | Path | None) -> Path:
-    if data_dir == TEMPORARY:
+    if str(data_dir) == TEMPORARY:
         return Path(tempfile.mkdtemp(prefix="tiered-memory-"))
     if data_dir == "":
         raise ConfigError("data_dir='' is no folder; pass a path, or None for the user's data folder")

@@ -20,24 +20,24 @@ def default_embedder() -> Embedder:
     return StaticEmbedder()
 
 
-def embed(embedder: Embedder, texts: Sequence[str]) -> list[Embedding]:
-    """The embeddings of `texts`; raises `EmbeddingError` when they fail or can't be used."""
+def embed(embedder: Embedder, texts: Sequence[str], numbers: str) -> list[Embedding]:
+    """The embeddings of `texts`, of `numbers` of this numpy type; raises `EmbeddingError` when they fail or can't be used."""
     fitted = _fit(embedder, texts)
     try:
         vectors = embedder.embed(fitted)
     except Exception as error:
         raise _failure(embedder, error) from None
-    return _checked(embedder, vectors, texts, fitted)
+    return _checked(embedder, vectors, texts, fitted, numbers)
 
 
-async def aembed(embedder: Any, texts: Sequence[str]) -> list[Embedding]:
+async def aembed(embedder: Any, texts: Sequence[str], numbers: str) -> list[Embedding]:
     """As `embed`, for an embedder that has an async twin."""
     fitted = _fit(embedder, texts)
     try:
         vectors = await embedder.aembed(fitted)
     except Exception as error:
         raise _failure(embedder, error) from None
-    return _checked(embedder, vectors, texts, fitted)
+    return _checked(embedder, vectors, texts, fitted, numbers)
 
 
 def _fit(embedder: Embedder, texts: Sequence[str]) -> list[str]:
@@ -50,7 +50,9 @@ def _failure(embedder: Embedder, error: Exception) -> Exception:
     return EmbeddingError(f"embedder {embedder.id!r} failed with {type(error).__name__}; nothing was written")
 
 
-def _checked(embedder: Embedder, vectors: Any, texts: Sequence[str], fitted: Sequence[str]) -> list[Embedding]:
+def _checked(
+    embedder: Embedder, vectors: Any, texts: Sequence[str], fitted: Sequence[str], numbers: str
+) -> list[Embedding]:
     import numpy as np
 
     wanted = (len(texts), embedder.dimensions)
@@ -66,5 +68,8 @@ def _checked(embedder: Embedder, vectors: Any, texts: Sequence[str], fitted: Seq
             error = EmbeddingError(f"embedder {embedder.id!r} answered with a vector that is zero or not finite")
             error.place = place
             raise error
+    if numbers != array.dtype:
+        # of unit length, since half as many bits hold neither very large nor very small numbers
+        array = (array / np.sqrt(squares)[:, None]).astype(numbers)
     rows = zip(array, texts, fitted, strict=True)
     return [Embedding(row.tobytes(), part is not text and part != text) for row, text, part in rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiered_memory.config import VectorType
 from tiered_memory.engine.keys import Keyspace, vector_field
 from tiered_memory.engine.reply import pairs, strings
 from tiered_memory.errors import EmbedderMismatch, SchemaMismatch, StoreUnavailable
@@ -11,6 +12,9 @@ from tiered_memory.plan import Command, Pause, Plan, ask
 
 LAYOUT = "1"
 """The version of the layout that `keys` describes."""
+
+NUMBERS: dict[VectorType, str] = {"float32": "<f4", "float16": "<f2"}
+"""What numpy calls the types of numbers that vectors may be made of."""
 
 STATUSES = ("active", "candidate", "superseded")
 """The fields that hold a record's token, one for each status."""
@@ -25,22 +29,25 @@ _SORTED = ("at", "uses")
 _NUMBERS = ("confidence", "importance", "active_from", "superseded_at")
 
 
-def open_namespace(namespace: str, partitions: int, embedder: str, dimensions: int) -> Plan[Keyspace]:
+def open_namespace(
+    namespace: str, partitions: int, embedder: str, dimensions: int, vectors: VectorType
+) -> Plan[Keyspace]:
     """The keys of a namespace, made now or found as they should be.
 
     Raises `EmbedderMismatch` or `SchemaMismatch`, with nothing written, when it was made otherwise.
     """
-    keyspace = Keyspace(namespace, partitions, vector_field(embedder))
+    keyspace = Keyspace(namespace, partitions, vector_field(embedder), NUMBERS[vectors])
     wanted = {
         "layout": LAYOUT,
         "partitions": str(partitions),
         "embedder": embedder,
         "dimensions": str(dimensions),
+        "vectors": vectors,
     }
     setting = [("HSETNX", keyspace.meta, name, value) for name, value in wanted.items()]
     *_, found = yield from ask(*setting, ("HGETALL", keyspace.meta))
     _check_meta(namespace, wanted, strings(pairs(found)))
-    yield from _settle_indexes(keyspace, dimensions)
+    yield from _settle_indexes(keyspace, dimensions, vectors)
     return keyspace
 
 
@@ -50,7 +57,7 @@ def _check_meta(namespace: str, wanted: dict[str, str], found: dict[str, str]) -
             f"namespace {namespace!r} holds vectors of {found['embedder']!r} ({found['dimensions']} dimensions), the "
             f"configuration has {wanted['embedder']!r} ({wanted['dimensions']}); use the former, or another namespace"
         )
-    for name in ("layout", "partitions"):
+    for name in ("layout", "partitions", "vectors"):
         if found[name] != wanted[name]:
             raise SchemaMismatch(
                 f"namespace {namespace!r} was made with {name} {found[name]}, and this process wants {wanted[name]}; "
@@ -58,9 +65,9 @@ def _check_meta(namespace: str, wanted: dict[str, str], found: dict[str, str]) -
             )
 
 
-def _settle_indexes(keyspace: Keyspace, dimensions: int) -> Plan[None]:
+def _settle_indexes(keyspace: Keyspace, dimensions: int, vectors: VectorType) -> Plan[None]:
     partitions = range(keyspace.partitions)
-    fields = _fields(keyspace.vector, dimensions)
+    fields = _fields(keyspace.vector, dimensions, vectors)
     started = yield from ask(*(("EXISTS", keyspace.sequence(partition)) for partition in partitions))
     creating = (_create(keyspace, each, fields, scans=bool(started[each])) for each in partitions)
     made = yield from ask(*creating, keep_errors=True)
@@ -78,14 +85,14 @@ def _settle_indexes(keyspace: Keyspace, dimensions: int) -> Plan[None]:
     raise StoreUnavailable(f"the index of namespace {keyspace.namespace!r} is still being built; try again later")
 
 
-def _fields(vector: str, dimensions: int) -> list[Any]:
+def _fields(vector: str, dimensions: int, vectors: VectorType) -> list[Any]:
     from redisvl.schema import IndexSchema  # type: ignore[import-untyped]
 
     fields: list[dict[str, Any]] = [{"name": name, "type": "tag", "attrs": {"case_sensitive": True}} for name in _TAGS]
     fields += [{"name": "terms", "type": "text", "attrs": {"no_stem": True}}]
     fields += [{"name": name, "type": "numeric", "attrs": {"sortable": True}} for name in _SORTED]
     fields += [{"name": name, "type": "numeric"} for name in _NUMBERS]
-    attributes = {"dims": dimensions, "algorithm": "flat", "distance_metric": "cosine", "datatype": "float32"}
+    attributes = {"dims": dimensions, "algorithm": "flat", "distance_metric": "cosine", "datatype": vectors}
     fields += [{"name": vector, "type": "vector", "attrs": attributes}]
     schema = IndexSchema.from_dict({"index": {"name": "records", "storage_type": "hash"}, "fields": fields})
     return [field.as_redis_field() for field in schema.fields.values()]

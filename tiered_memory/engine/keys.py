@@ -19,9 +19,33 @@
     {namespace:p}:settled:TOKEN   set          pairs of records that are much alike, and shall be
     {namespace:p}:paths:TOKEN     sorted set   paths of a scope's files, in the order of their bytes
     {namespace:p}:file:TOKEN:PATH hash         one file
+    {namespace:p}:facts:TOKEN     hash         fact (a memory's id, # and a number) → its times and its entities
+    {namespace:p}:sentences:TOKEN hash         fact → its text
+    {namespace:p}:recorded:TOKEN  sorted set   facts, the newest first
+    {namespace:p}:versions:TOKEN  hash         memory's id → number of its newest fact, once it has had several
+    {namespace:p}:entities:TOKEN  hash         entity → how many facts mention it
+    {namespace:p}:mentions:TOKEN:ENTITY sorted set  the facts that mention it, the newest first
+    {namespace:p}:sessions:TOKEN  sorted set   ids of a scope's sessions, in the order of their bytes
+    {namespace:p}:session:TOKEN:ID list        the messages of one session, packed
+    {namespace:p}:commits:TOKEN   sorted set   which session was committed where, with the hash of what it said
+    {namespace:p}:documents:TOKEN sorted set   URIs of the documents of a scope's tree, in the order of their bytes
+    {namespace:p}:directories:TOKEN  sorted set  URIs of its directories, the root's included
+    {namespace:p}:enabled:TOKEN   sorted set   URIs of the documents that neither they nor a directory above switch off
+    {namespace:p}:marked:TOKEN    sorted set   URIs that are switched off themselves, or have a group of their own
+    {namespace:p}:nodes:TOKEN     hash         URI → what stands there: the number of a document's record, marks; packed
+    {namespace:p}:job:N           hash         one job
+    {namespace:p}:job_sequence    integer      numbers the partition's jobs in the order of their making
+    {namespace:p}:job_times:STATUS  sorted set numbers of the jobs of a status, by when: due, the lease's end, ended
+    {namespace:p}:job_kinds       hash         how many jobs, by kind; likewise job_kinds:TOKEN of a scope
+    {namespace:p}:job_ready:KIND  sorted set   scopes that have such a job which is due, by their turn
+    {namespace:p}:job_later:KIND  sorted set   scopes whose first such job is due later, by when
+    {namespace:p}:job_turns       integer      numbers the turns of the scopes
+    {namespace:p}:jobs:TOKEN:STATUS  sorted set  URI and number of a scope's jobs, in the order of their bytes
+    {namespace:p}:job_due:TOKEN:KIND sorted set  numbers of its pending jobs of a kind, by when they are due
+    {namespace:p}:job_failed:TOKEN  sorted set numbers of its failed jobs, by when they failed
     {namespace:0}:meta            hash         layout, partitions, embedder, dimensions
 
-TOKEN is the digest of scope and tier, or of scope and "files". All keys of a partition carry its hash tag, its
+TOKEN is the digest of scope and tier, or of scope and "files" or "graph". All keys of a partition carry its hash tag, its
 index's name included, so that on a cluster a command reaches one shard and a script stays inside one slot. A script
 is given the key of the scopes, which routes it, and makes the others from that.
 """
@@ -41,6 +65,10 @@ KINDS = (
 """The kinds of keys that a scope may have for each tier."""
 
 
+TREE_KINDS = ("documents", "directories", "enabled", "marked", "nodes")
+"""The kinds of keys that a scope has for its tree."""
+
+
 @frozen
 class ScopeKeys:
     """What addresses one scope of a namespace."""
@@ -52,6 +80,10 @@ class ScopeKeys:
     """The key of the partition's scopes."""
     index: str
     """The name of the partition's index."""
+    partition: int
+    """The number of the partition."""
+    partitions: int
+    """How many there are."""
 
     def token(self, tier: str) -> str:
         """What marks this scope's rows of `tier`."""
@@ -75,6 +107,15 @@ class ScopeKeys:
         return f"{self.key('file', 'files')}:{path}"
 
     @property
+    def graph(self) -> list[str]:
+        """The keys of this scope's graph, but for those of its entities, which are gone when there is no fact."""
+        return [self.key(kind, "graph") for kind in ("facts", "sentences", "recorded", "versions", "entities")]
+
+    def mentions(self, entity: str) -> str:
+        """The key of the facts that mention this entity."""
+        return f"{self.key('mentions', 'graph')}:{entity}"
+
+    @property
     def member(self) -> str:
         """The scope as it stands among the partition's scopes."""
         return encode_scope(self.scope)
@@ -88,6 +129,8 @@ class Keyspace:
     partitions: int
     vector: str
     """The name of the vector field of the embedder in use."""
+    numbers: str = "<f4"
+    """The type of the numbers that vectors are made of, as numpy names it."""
 
     @property
     def meta(self) -> str:
@@ -118,7 +161,7 @@ class Keyspace:
         """The keys of `scope`, in the one partition that it belongs to."""
         partition = 0 if self.partitions == 1 else int(_token(scope, None), 16) % self.partitions
         raw = None if scope is None else scope.encode()
-        return ScopeKeys(scope, raw, self.scopes(partition), self.index(partition))
+        return ScopeKeys(scope, raw, self.scopes(partition), self.index(partition), partition, self.partitions)
 
     def _tag(self, partition: int) -> str:
         return f"{{{self.namespace}:{partition}}}"

@@ -23,7 +23,7 @@ from tiered_memory.engine import connect
 from tiered_memory.engine.embeddings import aembed, default_embedder, embed
 from tiered_memory.engine.exchange import aexchange, exchange
 from tiered_memory.engine.faults import foreign_errors, ours
-from tiered_memory.engine.index import open_namespace
+from tiered_memory.engine.index import NUMBERS, open_namespace
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.engine.scripts import in_full
 from tiered_memory.errors import StoreError, TieredMemoryError
@@ -60,6 +60,7 @@ class _Engine:
     def __init__(self, config: MemoryConfig) -> None:
         self.config = config
         self.embedder: Embedder = config.embedder or default_embedder()
+        self._numbers = NUMBERS[config.vectors]
         self._client: Any = config.client
         self._pool: Any = None
         self._server: EmbeddedRedis | None = None
@@ -78,7 +79,11 @@ class _Engine:
         cluster = yield from self._connecting()
         partitions = self.config.partitions or (CLUSTER_PARTITIONS if cluster else 1)
         embedder = self.embedder
-        return (yield from open_namespace(self.config.namespace, partitions, embedder.id, embedder.dimensions))
+        return (
+            yield from open_namespace(
+                self.config.namespace, partitions, embedder.id, embedder.dimensions, self.config.vectors
+            )
+        )
 
     def _connecting(self) -> Generator[Any, Any, bool]:
         """Makes the client, unless the caller did; answers whether it is one of a cluster."""
@@ -213,7 +218,7 @@ class BlockingRunner(_Engine):
         if isinstance(step, Commands):
             return self._send(step)
         if isinstance(step, Embed):
-            return embed(self.embedder, step.texts)
+            return embed(self.embedder, step.texts, self._numbers)
         if isinstance(step, Later):
             return self._later.append(step)
         if isinstance(step, Pause):
@@ -294,8 +299,8 @@ class NonBlockingRunner(_Engine):
             return await self._send(step)
         if isinstance(step, Embed):
             if hasattr(self.embedder, "aembed"):
-                return await aembed(self.embedder, step.texts)
-            return await asyncio.to_thread(embed, self.embedder, step.texts)
+                return await aembed(self.embedder, step.texts, self._numbers)
+            return await asyncio.to_thread(embed, self.embedder, step.texts, self._numbers)
         if isinstance(step, Later):
             return self._later.append(step)
         if isinstance(step, Pause):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
 from answers import KEYSPACE, Answerer, Row, cosine
 from embedders_for_tests import VECTORS, TableEmbedder
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shorthand import TIERS, frozen, texts
+from shorthand import NOON, TIERS, frozen, texts
 
 from tiered_memory import EpisodicConfig, MemoryConfig, MemoryItem, ProceduralConfig, SemanticConfig, ranking
+from tiered_memory.engine.scripts import call
 from tiered_memory.plan import Commands, Embed, Embedding, Open, ask, embed, join
 from tiered_memory.recall import Request, recall
 from tiered_memory.remember import remember
@@ -52,6 +55,16 @@ class TestRoundTrips:
         assert kinds(asked) == [Open, Embed, Commands]
         assert asked[1].texts == ("q",)
         assert len(asked[2].commands) == 2 * (1 + 1 + 2 + 2)
+
+    @pytest.mark.parametrize(("how", "embedded"), [("hybrid", [Embed]), ("text", [])])
+    def test_recall_by_words(self, how, embedded):
+        """By words it is one round trip too, with one command for each tier and scope; words alone embed nothing."""
+        tiers = Tiers(MemoryConfig(mode=how))
+        request = Request("tea", 5, None, list(tiers), ["a", "b", None])
+        by_words = call("hybrid", "", ())[1]
+        asked = steps(recall(request, tiers, None), lambda each: [0, [], []] if each[1] == by_words else ["", []])
+        assert kinds(asked) == [Open, *embedded, Commands]
+        assert len(asked[-1].commands) == 3 * 4
 
     def test_remember(self):
         """A batch of a hundred items of all tiers and one scope is one call to the embedder and one command."""
@@ -167,12 +180,23 @@ class TestLiveRoundTrips:
         assert len(round_trips) == 1
         assert [len(call) for call in embedder.calls] == [75]
 
-    def test_recall(self, mem, embedder, round_trips):
+    @pytest.mark.parametrize(("how", "embedded"), [("vector", [["q"]]), ("hybrid", [["q"]]), ("text", [])])
+    def test_recall(self, mem, embedder, round_trips, how, embedded):
         """On a real server a recall over four tiers and two scopes is one call to the embedder and one round trip."""
+        mem.recall("q", mode=how)
         embedder.calls.clear()
-        assert len(mem.recall("q", k=10, scope=["a", None])) == 10
+        round_trips.clear()
+        assert len(mem.recall("q", k=10, scope=["a", None], mode=how)) == 10
         assert len(round_trips) == 1
-        assert embedder.calls == [["q"]]
+        assert embedder.calls == embedded
+
+    @pytest.mark.parametrize("how", ["vector", "hybrid", "text"])
+    def test_window(self, mem, round_trips, how):
+        """The neighbours of all hits cost one round trip more."""
+        mem.recall("q", mode=how, window=1)
+        round_trips.clear()
+        assert any(hit.before for hit in mem.recall("q", k=10, scope=["a", None], mode=how, window=2))
+        assert len(round_trips) == 2
 
 
 NOW = 10**15
@@ -295,3 +319,21 @@ class TestExactBestOnRedis:
                 assert texts(everything) == texts(
                     sorted(everything, key=lambda h: (-h.score, -h.similarity, -h.at.timestamp(), h.id))
                 )
+
+    def test_many_rows(self, open_memory):
+        """In a scope of many rows too, when the first look can't tell, the exact best are found in a few looks."""
+        rng = np.random.default_rng(3)
+        table = {f"v{n}": vector.tolist() for n, vector in enumerate(rng.normal(size=(600, 8)))}
+        mem = open_memory(embedder=TableEmbedder(table | {"q": [1] * 8}, dimensions=8))
+        names = list(table)
+        with frozen() as time:
+            ats = [NOON - timedelta(hours=int(hours)) for hours in rng.integers(1, 2000, len(names))]
+            mem.remember([MemoryItem(name, "episodic", at=at) for name, at in zip(names, ats, strict=True)])
+            for _ in range(4):
+                mem.remember([MemoryItem(name, "procedural") for name in rng.choice(names, 300)])
+            time.tick(60)
+            for tier in ("episodic", "procedural"):
+                everything = mem.recall("q", k=1000, tier=tier, threshold=-1)
+                assert len(everything) == mem.count(tier)
+                for k in (1, 5, 20):
+                    assert mem.recall("q", k=k, tier=tier, threshold=-1) == everything[:k]

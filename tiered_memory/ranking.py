@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from math import log2
 
 TOLERANCE = 1e-6
 """How far a cosine in float32 may be off, so that rounding never loses an exact match at a threshold."""
@@ -40,6 +41,11 @@ def position(place: int, count: int) -> float:
 def recency(age: float, half_life: timedelta) -> float:
     """How fresh something is that is `age` seconds old: 0.5 ** (age / half_life), 1 for what is yet to come."""
     return float(0.5 ** (max(age, 0.0) / half_life.total_seconds()))
+
+
+def age(recency: float, half_life: timedelta) -> float:
+    """How many seconds old something is that is as fresh as that, in (0, 1]: the inverse of `recency`."""
+    return -log2(recency) * half_life.total_seconds()
 
 
 def reinforcement(uses: float) -> float:

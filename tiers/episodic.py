@@ -33,3 +33,7 @@ class EpisodicTier(VectorTier):
     def bonus(self, fields: Fields, now: int) -> float:
         """How fresh the event is."""
         return ranking.recency((now - int(fields[b"at"])) / 1e6, self._half_life)
+
+    def leads_from(self, bonus: float, now: int) -> float | None:
+        """The time of an event that is just as fresh."""
+        return now - 1e6 * ranking.age(bonus, self._half_life) if bonus > 0 else None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import frozen
 
 from tiered_memory import ranking
 from tiered_memory.assertions.fields import as_written, expired, is_of
 from tiered_memory.engine.reply import Fields, rows
-from tiered_memory.engine.search import leading, nearest
+from tiered_memory.engine.search import Parameters, leading, nearest
 from tiered_memory.plan import Command, Plan, ask
 from tiered_memory.tiers.base import Candidate, Search
 
@@ -22,11 +22,18 @@ _SPARE = 1
 
 @frozen
 class _Seen:
-    """The rows that two lists of one search have shown, and what a row in neither could still reach."""
+    """The rows that the searches so far have shown, and what a row that they haven't could have.
 
-    rows: list[tuple[bytes, float, Fields]]
+    Attributes:
+        rows: By their keys, the cosine and the fields.
+        cosine: The most that an unseen row can have; 1 before there was a search.
+        bonus: Likewise.
+        complete: Whether no row is unseen that could matter.
+    """
+
+    rows: dict[bytes, tuple[float, Fields]]
     cosine: float
-    bonus: float | None
+    bonus: float
     complete: bool
 
 
@@ -39,60 +46,93 @@ def by_similarity(tier: VectorTier, search: Search) -> Plan[list[Candidate]]:
 
     Looks at the N nearest rows and the N that lead by the bonus. A row in neither list scores at most
     (1 - w) * cosine_N + w * bonus_N; when the k-th best is above that, or everything was seen, or
-    cosine_N is below the threshold, the answer is final. Else N is quadrupled.
+    cosine_N is below the threshold, the answer is final. Else only rows can matter whose bonus makes up for
+    their cosine: N is quadrupled, and among these alone the nearest are looked at.
     """
     if search.vector is None:
         return []
     threshold = tier.least(search)
     count = search.k + _SPARE if not tier.weight else max(2 * search.k, 16)
+    seen = yield from _first_look(tier, search, count)
     while True:
-        replies = yield from ask(*_commands(tier, search, count), hurried=True)
         with as_written():
-            seen = _seen(tier, replies, search, count)
             best = sorted(_passing(tier, seen, search, threshold))[: search.k]
-            if _is_final(best, seen, search.k, threshold, tier.weight):
+            kth = -best[-1][0] if len(best) == search.k else None
+            if _is_final(kth, seen, threshold, tier.weight):
                 return [_candidate(tier, row) for row in best]
+            leads_from = _leads_from(tier, seen, kth, search.moment)
         count *= 4
+        seen = yield from _further_look(tier, search, seen, count, leads_from)
 
 
-def _is_final(best: list[_Row], seen: _Seen, k: int, threshold: float, weight: float) -> bool:
+def _is_final(kth: float | None, seen: _Seen, threshold: float, weight: float) -> bool:
     if seen.complete or seen.cosine < ranking.least(threshold):
         return True
-    bound = ranking.blend(seen.cosine, seen.bonus or 0.0, weight)
-    return ranking.is_final(-best[k - 1][0] if len(best) >= k else None, bound)
+    return ranking.is_final(kth, ranking.blend(seen.cosine, seen.bonus, weight))
 
 
-def _commands(tier: VectorTier, search: Search, count: int) -> list[Command]:
+def _leads_from(tier: VectorTier, seen: _Seen, kth: float | None, now: int) -> float | None:
+    """The least number of `leads_by` by which an unseen row could reach the k-th score."""
+    if not tier.weight or kth is None:
+        return None
+    bonus = (kth - ranking.TOLERANCE - (1 - tier.weight) * seen.cosine) / tier.weight
+    return tier.leads_from(bonus, now) if 0 < bonus < 1 else None
+
+
+def _first_look(tier: VectorTier, search: Search, count: int) -> Plan[_Seen]:
     where, fields = tier.where(search), search.fields
-    close = nearest(search.scope.index, *where, (search.keyspace.vector, search.vector or b""), fields, count)
-    if not tier.weight:
-        return [close]
-    with_vector = (search.keyspace.vector, *fields)
-    return [close, leading(search.scope.index, *where, tier.leads_by or "", with_vector, count)]
+    commands = [_nearest(search, where, count)]
+    if tier.weight:
+        commands.append(leading(search.scope.index, *where, tier.leads_by or "", (_name(search), *fields), count))
+    close, *others = map(rows, (yield from ask(*commands, hurried=True)))
+    with as_written():
+        found = _near(close)
+        cosine = min((cosine for cosine, _ in found.values()), default=1.0)
+        complete, bonus = len(close) < count, 0.0
+        for leaders in others:
+            complete = complete or len(leaders) < count
+            alive = {key: row for key, row in leaders if row}
+            bonus = tier.bonus(next(reversed(alive.values())), search.moment) if alive else 1.0
+            found |= _with_cosines({key: row for key, row in alive.items() if key not in found}, search)
+        return _Seen(found, cosine, bonus, complete)
 
 
-def _seen(tier: VectorTier, replies: list[Any], search: Search, count: int) -> _Seen:
-    close, *others = (rows(reply) for reply in replies)
-    found = [(key, ranking.similarity(float(row[b"distance"])), row) for key, row in close if row]
-    cosine = found[-1][1] if found else 1.0
-    complete = len(close) < count
-    bonus = None
-    for leaders in others:
-        complete = complete or len(leaders) < count
-        alive = {key: row for key, row in leaders if row}
-        bonus = tier.bonus(next(reversed(alive.values())), search.moment) if alive else 1.0
-        unseen = alive.keys() - {key for key, _, _ in found}
-        found += _with_cosines({key: alive[key] for key in unseen}, search)
-    return _Seen(found, cosine, bonus, complete)
+def _further_look(tier: VectorTier, search: Search, seen: _Seen, count: int, leads_from: float | None) -> Plan[_Seen]:
+    """What more is among the nearest, of the rows that lead from a number on where there is one."""
+    where, parameters = tier.where(search)
+    if leads_from is not None:
+        where, parameters = f"({where}) @{tier.leads_by}:[$leads_from +inf]", parameters | {"leads_from": leads_from}
+    (reply,) = yield from ask(_nearest(search, (where, parameters), count), hurried=True)
+    with as_written():
+        close = rows(reply)
+        found = _near(close)
+        cosine = min((cosine for cosine, _ in found.values()), default=1.0)
+        return _Seen(seen.rows | found, cosine, seen.bonus, seen.complete or len(close) < count)
+
+
+def _nearest(search: Search, where: tuple[str, Parameters], count: int) -> Command:
+    return nearest(search.scope.index, *where, (_name(search), search.vector or b""), search.fields, count)
+
+
+def _name(search: Search) -> str:
+    return search.keyspace.vector
+
+
+def _near(close: list[tuple[bytes, Fields]]) -> dict[bytes, tuple[float, Fields]]:
+    return {key: (ranking.similarity(float(row[b"distance"])), row) for key, row in close if row}
 
 
 def _passing(tier: VectorTier, seen: _Seen, search: Search, threshold: float) -> list[_Row]:
     least, scope, now = ranking.least(threshold), search.scope, search.now
-    alive = (row for row in seen.rows if row[1] >= least and is_of(row[2], scope) and not expired(row[2], now))
+    alive = (
+        (cosine, fields)
+        for cosine, fields in seen.rows.values()
+        if cosine >= least and is_of(fields, scope) and not expired(fields, now)
+    )
     if not tier.weight:
-        return [(-cosine, -cosine, -int(fields[b"at"]), fields[b"id"], 0.0, fields) for _, cosine, fields in alive]
+        return [(-cosine, -cosine, -int(fields[b"at"]), fields[b"id"], 0.0, fields) for cosine, fields in alive]
     found = []
-    for _, cosine, fields in alive:
+    for cosine, fields in alive:
         bonus = tier.bonus(fields, search.moment)
         score = ranking.blend(cosine, bonus, tier.weight)
         found.append((-score, -cosine, -int(fields[b"at"]), fields[b"id"], bonus, fields))
@@ -105,10 +145,11 @@ def _candidate(tier: VectorTier, row: _Row) -> Candidate:
     return Candidate(fields, -minus_score, -minus_cosine, why)
 
 
-def _with_cosines(found: dict[bytes, Fields], search: Search) -> list[tuple[bytes, float, Fields]]:
-    name = search.keyspace.vector.encode()
+def _with_cosines(found: dict[bytes, Fields], search: Search) -> dict[bytes, tuple[float, Fields]]:
+    name = _name(search).encode()
     embedded = {key: row for key, row in found.items() if name in row}
     if not embedded:
-        return []
-    cosines = ranking.cosines([row[name] for row in embedded.values()], search.vector or b"", search.keyspace.numbers)
-    return [(key, cosine, row) for cosine, (key, row) in zip(cosines, embedded.items(), strict=True)]
+        return {}
+    vectors = [row[name] for row in embedded.values()]
+    cosines = ranking.cosines(vectors, search.vector or b"", search.keyspace.numbers)
+    return {key: (cosine, row) for cosine, (key, row) in zip(cosines, embedded.items(), strict=True)}

@@ -24,3 +24,7 @@ class ProceduralTier(VectorTier):
     def bonus(self, fields: Fields, now: int) -> float:  # noqa: ARG002 - time doesn't matter here
         """How often the procedure proved itself."""
         return ranking.reinforcement(int(fields[b"uses"]))
+
+    def leads_from(self, bonus: float, now: int) -> float | None:  # noqa: ARG002 - time doesn't matter here
+        """How often a procedure was used that is just as proven."""
+        return bonus / (1 - bonus)

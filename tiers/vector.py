@@ -44,6 +44,10 @@ class VectorTier(Tier):
         """What is blended with the cosine, in [0, 1]; it must never fall as the number of `leads_by` rises."""
         return 0.0
 
+    def leads_from(self, bonus: float, now: int) -> float | None:  # noqa: ARG002 - for tiers that know it
+        """The least number of `leads_by` that has this bonus, in [0, 1); None if that isn't known."""
+        return None
+
     def recall(self, search: Search) -> Plan[Found]:
         """The best k, exactly, in mode `vector`; else what words and similarity find, which is rated later."""
         if search.mode == "vector":

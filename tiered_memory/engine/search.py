@@ -20,7 +20,7 @@ AS_OF = (
 )
 """The rows that were believed at a moment, in microseconds since 1970."""
 
-Parameters = dict[str, "str | bytes | int"]
+Parameters = dict[str, "str | bytes | int | float"]
 
 
 def nearest(

@@ -5,24 +5,30 @@ from __future__ import annotations
 import json
 import os
 import platform
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from peers.protocol import Workload
 from redis import Redis
 from rich.console import Console
 from rich.table import Table
 
-from tiered_memory.engine.embedded import TEMPORARY, EmbeddedRedis
+from tiered_memory.engine.binaries import find_binaries
 from tiered_memory.engine.reply import pairs, strings
 
-_WIDTH = 160
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from servers import redis_server
+
+_WIDTH = 200
 """So many columns the widest table needs."""
 
 Batch = list[tuple[Any, ...]]
@@ -31,25 +37,31 @@ Vectors = NDArray[np.float32]
 
 @contextmanager
 def server(url: str | None) -> Iterator[str]:
-    """The URL of the Redis to measure: `url` itself, or that of an embedded server which is thrown away."""
+    """The URL of the Redis to measure: `url` itself, or a new one that keeps nothing on the disk.
+
+    The new one is of the binaries that the `embedded` extra installs, and is reached through a Unix socket. It
+    has the JSON module too, which one of the peers needs.
+    """
     if url is not None:
         yield url
         return
-    with EmbeddedRedis.open(TEMPORARY) as embedded:
-        yield f"unix://{embedded.socket}"
+    json_module = find_binaries().search_module.with_name("rejson.so")
+    with TemporaryDirectory() as folder:
+        socket = f"{folder}/redis.sock"
+        with redis_server("--unixsocket", socket, "--loadmodule", str(json_module)):
+            yield f"unix://{socket}"
 
 
 class PreparedEmbedder:
-    """Answers with rows of a table, so that nothing but the memory itself is measured; counts its calls."""
+    """Answers with the vectors of a workload, so that nothing but the memory is measured; counts its calls."""
 
     id = "prepared"
     max_tokens = None
     floor = None
 
-    def __init__(self, texts: Sequence[str], table: Vectors) -> None:
-        self._rows = {text: row for row, text in enumerate(texts)}
-        self._table = table
-        self.dimensions = table.shape[1]
+    def __init__(self, workload: Workload) -> None:
+        self._workload = workload
+        self.dimensions = workload.dimensions
         self.calls = 0
 
     def fit(self, text: str) -> str:
@@ -57,10 +69,8 @@ class PreparedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         self.calls += 1
-        first = self._rows[texts[0]]
-        if len(texts) == 1:
-            return self._table[first : first + 1]
-        return self._table[[self._rows[text] for text in texts]]
+        vectors: Vectors = np.stack([self._workload.embed(text) for text in texts])
+        return vectors
 
 
 class RecordingClient(Redis):
@@ -86,8 +96,8 @@ class RecordingClient(Redis):
         return pipeline
 
 
-def send(client: Redis, batch: Batch) -> Any:
-    """Sends a batch in one round trip, as one does with redis-py."""
+def send(client: Any, batch: Batch) -> Any:
+    """Sends a batch in one round trip, as one does with redis-py; with an async client to be awaited."""
     if len(batch) == 1:
         return client.execute_command(*batch[0])
     pipeline = client.pipeline(transaction=False)
@@ -119,14 +129,16 @@ def interleave(raw: Call, ours: Call, calls: int, blocks: int, reset: Call | Non
 
 
 def summarize(raw: Seconds, ours: Seconds) -> dict[str, float]:
-    """p50, p95 and mean of both sides; the median over the blocks of the ratio of their medians, and its inverse."""
+    """p50, p95, p99 and mean of both sides; their medians' ratio, the median over the blocks, and its inverse."""
     ratio = float(np.median(np.median(ours, axis=1) / np.median(raw, axis=1)))
     return {
         "raw p50 µs": float(np.percentile(raw, 50) * 1e6),
         "raw p95 µs": float(np.percentile(raw, 95) * 1e6),
+        "raw p99 µs": float(np.percentile(raw, 99) * 1e6),
         "raw mean µs": float(np.mean(raw) * 1e6),
         "p50 µs": float(np.percentile(ours, 50) * 1e6),
         "p95 µs": float(np.percentile(ours, 95) * 1e6),
+        "p99 µs": float(np.percentile(ours, 99) * 1e6),
         "mean µs": float(np.mean(ours) * 1e6),
         "ratio": ratio,
         "throughput": 1 / ratio,
@@ -151,19 +163,32 @@ def environment(client: Redis) -> dict[str, Any]:
 
 def report(title: str, facts: dict[str, Any], rows: list[dict[str, Any]], file: Path | None) -> None:
     """Prints `facts` and the table of `rows`, and writes both to `file` as JSON."""
+    show(facts, {title: rows})
+    _keep({"title": title, "facts": facts, "rows": rows}, file)
+
+
+def show(facts: dict[str, Any], tables: dict[str, list[dict[str, Any]]], file: Path | None = None) -> None:
+    """Prints `facts`, and each table under its title, and writes all of it to `file` as JSON."""
     console = Console(highlight=False, width=max(Console().width, _WIDTH))
     console.print(", ".join(f"{name} {value}" for name, value in facts.items()))
-    table = Table(title=title)
-    for name, value in rows[0].items():
-        table.add_column(name, justify="left" if isinstance(value, str) else "right")
-    for row in rows:
-        table.add_row(*(_shown(value) for value in row.values()))
-    console.print(table)
+    for title, rows in tables.items():
+        table = Table(title=title)
+        for name, value in rows[0].items():
+            table.add_column(name, justify="left" if isinstance(value, str) else "right")
+        for row in rows:
+            table.add_row(*(_shown(value) for value in row.values()))
+        console.print(table)
+    _keep({"facts": facts, "tables": tables}, file)
+
+
+def _keep(results: dict[str, Any], file: Path | None) -> None:
     if file is not None:
-        file.write_text(json.dumps({"title": title, "facts": facts, "rows": rows}, indent=2) + "\n")
+        file.write_text(json.dumps(results, indent=2) + "\n")
 
 
 def _shown(value: object) -> str:
+    if value is None:
+        return "-"
     if isinstance(value, float):
         return f"{value:,.0f}" if value >= 100 else f"{value:.3f}"
     return str(value)

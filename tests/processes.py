@@ -5,11 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import subprocess
 import sys
+from io import BytesIO
 from typing import Any
 
 from embedders_for_tests import TableEmbedder
 
 from tiered_memory import Memory, MemoryItem, memory
+from tiered_memory.archive import Archive
+from tiered_memory.store.sessions import Sessions
 
 
 def remember_the_same(mem: Memory, number: int) -> None:
@@ -26,6 +29,17 @@ def edit_one_file(mem: Memory, number: int) -> None:
     """Ten lines more in the file that all edit, one by one."""
     for each in range(10):
         mem.files.insert("/log.md", 1, f"{number}:{each}")
+
+
+def append_to_one_session(mem: Memory, number: int) -> None:
+    """Fifty messages in the session that all append to, one by one."""
+    for each in range(50):
+        Sessions(mem).append("shared", str(number), str(each))
+
+
+def load_one_archive(mem: Memory, number: int) -> None:
+    """The archive that is a file of scope `archive`, into scope `copy`."""
+    Archive(mem.scoped("copy")).load(BytesIO(mem.scoped("archive").files.read("/archive").content))
 
 
 def run_together(work: str, count: int, url: str, namespace: str) -> None:

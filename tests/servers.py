@@ -6,7 +6,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -17,25 +17,43 @@ from tiered_memory.engine.binaries import find_binaries
 
 _SLOTS = 16384
 
+_LOADING = 600
+"""So many seconds a server may take that has data to load or to write."""
+
 
 @contextmanager
-def redis_server(*settings: str) -> Iterator[str]:
-    """The URL of an empty server with the search module, e.g. of `redis_server("--maxmemory", "50mb")`."""
+def redis_server(*settings: str, folder: Path | None = None) -> Iterator[str]:
+    """The URL of a server with the search module, e.g. of `redis_server("--maxmemory", "50mb")`.
+
+    It begins empty, or with what an earlier one has left in `folder`.
+    """
     (port,) = free_ports(1)
-    with _running(port, *settings):
+    with _running(port, *settings, folder=folder) as wait:
+        wait()
         yield f"redis://127.0.0.1:{port}/0"
 
 
 @contextmanager
-def redis_cluster(nodes: int = 3) -> Iterator[str]:
-    """The URL of one node of a cluster without replicas, in which every slot is served."""
-    ports = free_ports(2 * nodes)
+def redis_cluster(
+    nodes: int = 3, *settings: str, folder: Path | None = None, ports: Sequence[int] = ()
+) -> Iterator[str]:
+    """The URL of one node of a cluster without replicas, in which every slot is served.
+
+    Each node has two of the `ports`. With the ones of an earlier cluster it begins with what that left in `folder`.
+    """
+    ports = ports or free_ports(2 * nodes)
     data_ports, bus_ports = ports[:nodes], ports[nodes:]
     with ExitStack() as stack:
+        waits = []
         for port, bus_port in zip(data_ports, bus_ports, strict=True):
-            stack.enter_context(_running(port, "--cluster-enabled", "yes", "--cluster-port", str(bus_port)))
+            own = None if folder is None else folder / str(port)
+            clustered = ("--cluster-enabled", "yes", "--cluster-port", str(bus_port), *settings)
+            waits.append(stack.enter_context(_running(port, *clustered, folder=own)))
+        for wait in waits:
+            wait()
         clients = [stack.enter_context(Redis(port=port)) for port in data_ports]
-        _form(clients, data_ports[0], bus_ports[0])
+        if int(clients[0].execute_command("CLUSTER INFO")["cluster_known_nodes"]) == 1:
+            _form(clients, data_ports[0], bus_ports[0])
         wait_until(lambda: all(_is_complete(client, nodes) for client in clients), 30)
         yield f"redis://127.0.0.1:{data_ports[0]}/0"
 
@@ -49,19 +67,25 @@ def wait_until(condition: Callable[[], bool], seconds: float = 10) -> None:
 
 
 @contextmanager
-def _running(port: int, *settings: str) -> Iterator[None]:
+def _running(port: int, *settings: str, folder: Path | None) -> Iterator[Callable[[], None]]:
+    """A server that was started; what is given waits until it answers."""
     server, search_module = find_binaries()
-    with tempfile.TemporaryDirectory() as folder:
-        command = [str(server), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+    with tempfile.TemporaryDirectory() as temporary:
+        home = folder or Path(temporary)
+        home.mkdir(exist_ok=True)
+        command = [str(server), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(home)]
         command += ["--logfile", "redis.log", "--loadmodule", str(search_module), *settings]
         process = subprocess.Popen(command)
+
+        def wait() -> None:
+            wait_until(lambda: process.poll() is not None or _answers(port), _LOADING if folder else 10)
+            assert process.poll() is None, (home / "redis.log").read_text()
+
         try:
-            wait_until(lambda: process.poll() is not None or _answers(port))
-            assert process.poll() is None, (Path(folder) / "redis.log").read_text()
-            yield
+            yield wait
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(_LOADING if folder else 10)
 
 
 def _answers(port: int) -> bool:

@@ -71,8 +71,20 @@ def _weight(value: Any) -> float:
     return _number(value, "weight", 0, 1)
 
 
-def _rule(name: str) -> Callable[[Any], float]:
-    return lambda value: _number(value, name, 0, 1)
+def _neighbours(value: Any) -> float:
+    return _number(value, "neighbours", 0, 1)
+
+
+def _month(value: Any) -> float:
+    return _number(value, "month", 0, 1)
+
+
+def _speaker(value: Any) -> float:
+    return _number(value, "speaker", 0, 1)
+
+
+def _question(value: Any) -> float:
+    return _number(value, "question", 0, 1)
 
 
 def _threshold(value: Any) -> float | None:
@@ -146,7 +158,13 @@ class DurableConfig:
 
 @frozen(kw_only=True)
 class SemanticConfig(DurableConfig):
-    """Semantic memory: facts. Its settings are those of `DurableConfig`."""
+    """Semantic memory: facts. Beside the settings of `DurableConfig`:
+
+    Attributes:
+        month: What a fact gains whose time lies in a month that the question names; 0 switches that off.
+    """
+
+    month: float = field(default=0.2, converter=_month)
 
 
 @frozen(kw_only=True)
@@ -165,10 +183,10 @@ class EpisodicConfig(DurableConfig):
 
     weight: float = field(default=0.3, converter=_weight)
     half_life: timedelta = field(default=timedelta(days=7), converter=_half_life)
-    neighbours: float = field(default=1 / 3, converter=_rule("neighbours"))
-    month: float = field(default=0.2, converter=_rule("month"))
-    speaker: float = field(default=0.05, converter=_rule("speaker"))
-    question: float = field(default=0.1, converter=_rule("question"))
+    neighbours: float = field(default=1 / 3, converter=_neighbours)
+    month: float = field(default=0.2, converter=_month)
+    speaker: float = field(default=0.05, converter=_speaker)
+    question: float = field(default=0.1, converter=_question)
 
 
 @frozen(kw_only=True)
@@ -259,6 +277,8 @@ class MemoryConfig:
         reranked: How many of the best it is given.
         vectors: What vectors are made of: `float32`, or `float16`, which takes half the bytes. Fixed when the
             namespace is made.
+        summarise: Makes a short text of a long one, for the context of sessions and the layers of documents; in an async
+            memory it may be awaitable. Default: none.
         default_tier: Where an item without a tier goes.
         working: Settings of working memory, or None to switch it off; likewise the other tiers.
         semantic: Settings of semantic memory.
@@ -281,6 +301,7 @@ class MemoryConfig:
     mode: Mode = field(default="hybrid", converter=_mode)
     reranker: Reranker | None = None
     reranked: int = field(default=20, converter=_reranked)
+    summarise: Callable[[str], Any] | None = None
     vectors: VectorType = field(default="float32", converter=_vectors)
     default_tier: str = "semantic"
     working: WorkingConfig | None = _tier(WorkingConfig)

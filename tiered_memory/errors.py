@@ -5,11 +5,17 @@ TieredMemoryError
 │   ├── InvalidItem                 an item of a batch, named by its place
 │   ├── InvalidScope
 │   ├── InvalidQuery                a threshold, a cursor, or what is asked for
+│   │   ├── InvalidField            a field that hits don't have
 │   │   └── InvalidLimit            k, a limit, or another bound on how many
 │   ├── UnknownTier
 │   ├── BadPath                     a file's path that could mean something else, or lead elsewhere
-│   ├── TooLarge                    a file is larger than is allowed
+│   ├── TooLarge                    a file or a document is larger than is allowed
 │   ├── NotUnique                   the text to replace doesn't occur exactly once in a file
+│   ├── InvalidURI                  a URI of the tree isn't one
+│   ├── IsRoot                      what can't be done to the root of the tree
+│   ├── InvalidGroup                a group's tag isn't one
+│   ├── InvalidPayload              a job's payload can't be kept as JSON
+│   ├── DamagedArchive              an archive is cut short, changed, or not one of ours
 │   └── ConfigError
 ├── EmbeddingError                  the embedder failed, or answered with something unusable
 │   └── EmbeddingRateLimited        the provider refused for now
@@ -22,12 +28,16 @@ TieredMemoryError
 │   ├── UpdateConflict              what was to be updated changed meanwhile, again and again
 │   │   └── FileConflict            a file isn't the one that was read
 │   ├── ReviewConflict              what was reviewed isn't what waits or stands there now
+│   ├── SessionConflict             a session holds other messages than it should be restored with
 │   ├── EmbeddingsUnavailable       there are too few vectors to compare
 │   ├── FileExists
+│   ├── KindConflict                a directory, or a memory, stands where a document should
 │   ├── ReadOnly                    files there can't be changed
 │   └── CorruptRecord               something under our keys isn't ours
 ├── NotFound (LookupError)          nothing stands at that id
 │   ├── FileNotFound
+│   ├── SessionNotFound
+│   ├── JobNotFound                 no such job runs
 │   └── NoCandidate                 nothing waits for review at that id
 └── MissingExtra (ImportError)      an optional dependency isn't installed
 """
@@ -67,6 +77,12 @@ class InvalidQuery(InvalidInput):
     code = "invalid_query"
 
 
+class InvalidField(InvalidQuery):
+    """A field is asked for that a search's hits don't have."""
+
+    code = "invalid_field"
+
+
 class InvalidLimit(InvalidQuery):
     """`k`, a limit or another bound on how many is out of its range."""
 
@@ -92,9 +108,39 @@ class BadPath(InvalidInput):
 
 
 class TooLarge(InvalidInput):
-    """A file's content is larger than the file system allows."""
+    """The content of a file or a document is larger than is allowed."""
 
     code = "too_large"
+
+
+class InvalidURI(InvalidInput):
+    """A URI of the tree has another scheme, an empty segment, `.` or `..`, or is too long."""
+
+    code = "invalid_uri"
+
+
+class IsRoot(InvalidInput):
+    """The root of the tree can't be written, removed, switched off or tagged."""
+
+    code = "is_root"
+
+
+class InvalidGroup(InvalidInput):
+    """A group's tag isn't 1 to 64 of `A-Z a-z 0-9 _ / -`, or empty to clear it."""
+
+    code = "invalid_group"
+
+
+class InvalidPayload(InvalidInput):
+    """A job's payload isn't a map of JSON values, is too large, or names a URI that isn't one; nothing was written."""
+
+    code = "invalid_payload"
+
+
+class DamagedArchive(InvalidInput):
+    """An archive is cut short, was changed, or isn't one of ours; nothing of it was written."""
+
+    code = "damaged_archive"
 
 
 class NotUnique(InvalidInput):
@@ -177,6 +223,12 @@ class FileExists(StoreError):
     code = "file_exists"
 
 
+class KindConflict(StoreError):
+    """A directory, or a memory, stands where a document should be written."""
+
+    code = "kind_conflict"
+
+
 class ReadOnly(StoreError):
     """Files there can be read, but not changed."""
 
@@ -187,6 +239,12 @@ class ReviewConflict(StoreError):
     """What was reviewed isn't what waits or stands there now; look at it again, then decide."""
 
     code = "review_conflict"
+
+
+class SessionConflict(StoreError):
+    """A session holds other messages than those that it should be restored with; it stays as it is."""
+
+    code = "session_conflict"
 
 
 class EmbeddingsUnavailable(StoreError):
@@ -202,7 +260,7 @@ class CorruptRecord(StoreError):
 
 
 class NotFound(TieredMemoryError, LookupError):
-    """Nothing with that id stands in that tier and scope."""
+    """Nothing with that id stands in that tier and scope, or nothing at that URI."""
 
     code = "not_found"
 
@@ -211,6 +269,18 @@ class FileNotFound(NotFound):
     """No file has that path."""
 
     code = "file_not_found"
+
+
+class SessionNotFound(NotFound):
+    """No session has that id."""
+
+    code = "session_not_found"
+
+
+class JobNotFound(NotFound):
+    """No job with that id runs, or another worker has claimed it meanwhile."""
+
+    code = "job_not_found"
 
 
 class NoCandidate(NotFound):

@@ -227,7 +227,8 @@ class RecalledMemory(MemoryRecord):
     """A hit of a recall: the memory, its score, and what made it.
 
     Attributes:
-        score: What hits are ordered by; in [0, 1] for working memory, in [-1, 1] elsewhere.
+        score: What hits are ordered by, unless a re-ranker says otherwise: in [0, 1] for working memory, elsewhere in
+            [-1, 1] in mode `vector`, and in the other modes 0 or more, where only a rule for turns lifts it above 1.
         similarity: The cosine of query and memory in [-1, 1]; None where it isn't known: in working memory, which
             isn't searched, and for what only its words have found.
         why: What the score was made from, by name, see `docs/ranking.md`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,11 @@ from tiered_memory.assertions import forget as forgetting
 from tiered_memory.checks import check_count, check_cursor
 from tiered_memory.config import MemoryConfig
 from tiered_memory.errors import InvalidScope
-from tiered_memory.files import AsyncFileSystem, FileSystem
 from tiered_memory.handles import Operations
 from tiered_memory.items import Hits, MemoryItem, Mode, Page, Stats
-from tiered_memory.lifecycle import AsyncReview, LifecycleOperations, Review
-from tiered_memory.operation import Blocking, NonBlocking, operation
+from tiered_memory.lifecycle import LifecycleOperations
+from tiered_memory.operation import operation
+from tiered_memory.parts import AsyncParts, Parts
 from tiered_memory.plan import Plan, opened
 from tiered_memory.scope import check_scope, check_scopes
 from tiered_memory.survey import survey
@@ -38,6 +38,7 @@ class _ScopedOperations(Operations, LifecycleOperations):
         threshold: float | None = None,
         window: int = 0,
         max_tokens: int | None = None,
+        among: Iterable[str] | None = None,
         as_of: datetime | None = None,
         include_superseded: bool = False,
     ) -> Plan[Hits]:
@@ -53,6 +54,7 @@ class _ScopedOperations(Operations, LifecycleOperations):
             window: How many neighbours of each hit come with it, at `before` and `after`.
             max_tokens: The most tokens of the block that `format_memories` makes of the hits; what doesn't fit is
                 left out.
+            among: None but memories of these ids may be hits; working memory then has none. None: all.
             as_of: Recall what was believed at this aware time, scored as then; working memory has no past.
             include_superseded: Whether what was believed before may be a hit too, with that status.
 
@@ -68,17 +70,17 @@ class _ScopedOperations(Operations, LifecycleOperations):
         """
         return (
             yield from self._recall(
-                query, tier, [self._scope], k=k, mode=mode, threshold=threshold, window=window, max_tokens=max_tokens,
-                as_of=as_of, include_superseded=include_superseded,
+                query, tier, [self._scope], k=k, mode=mode, threshold=threshold, window=window,
+                max_tokens=max_tokens, among=among, as_of=as_of, include_superseded=include_superseded,
             )
         )  # fmt: skip
 
     @operation
     def clear(self, tier: str | None = None) -> Plan[int]:
-        """Forgets a tier of this scope, or all of the scope, its files too; returns how many memories that were."""
+        """Forgets a tier of this scope, or all of the scope, files and store too; how many memories that were."""
         keepings = self._tiers.everything if tier is None else [self._tiers[tier].keeping]
         keyspace = yield from opened()
-        return (yield from forgetting.clear(keyspace, keepings, self._scope, files=tier is None))
+        return (yield from forgetting.clear(keyspace, keepings, self._scope, everything=tier is None))
 
     def _scope_of(self, item: MemoryItem) -> str | None:
         if item.scope not in (None, self._scope):
@@ -100,6 +102,7 @@ class _RootOperations(Operations, LifecycleOperations):
         threshold: float | None = None,
         window: int = 0,
         max_tokens: int | None = None,
+        among: Iterable[str] | None = None,
         scope: str | Sequence[str | None] | None = None,
         as_of: datetime | None = None,
         include_superseded: bool = False,
@@ -116,6 +119,7 @@ class _RootOperations(Operations, LifecycleOperations):
             window: How many neighbours of each hit come with it, at `before` and `after`.
             max_tokens: The most tokens of the block that `format_memories` makes of the hits; what doesn't fit is
                 left out.
+            among: None but memories of these ids may be hits; working memory then has none. None: all.
             scope: One scope or several, asked in one round trip; None is the unscoped pool, never all scopes.
             as_of: Recall what was believed at this aware time, scored as then; working memory has no past.
             include_superseded: Whether what was believed before may be a hit too, with that status.
@@ -134,19 +138,19 @@ class _RootOperations(Operations, LifecycleOperations):
         return (
             yield from self._recall(
                 query, tier, check_scopes(scope), k=k, mode=mode, threshold=threshold, window=window,
-                max_tokens=max_tokens, as_of=as_of, include_superseded=include_superseded,
+                max_tokens=max_tokens, among=among, as_of=as_of, include_superseded=include_superseded,
             )
         )  # fmt: skip
 
     @operation
     def clear(self, tier: str | None = None) -> Plan[int]:
-        """Forgets a tier, or everything, files too, in EVERY scope; returns how many memories that were.
+        """Forgets a tier, or everything, files and stores too, in EVERY scope; returns how many memories that were.
 
         To clear one scope, clear the handle that `scoped` gives.
         """
         keepings = self._tiers.everything if tier is None else [self._tiers[tier].keeping]
         keyspace = yield from opened()
-        return (yield from forgetting.clear_everywhere(keyspace, keepings, files=tier is None))
+        return (yield from forgetting.clear_everywhere(keyspace, keepings, everything=tier is None))
 
     @operation
     def scopes(self, *, limit: int = 100, cursor: str | None = None) -> Plan[Page[str | None]]:
@@ -174,41 +178,21 @@ class _RootOperations(Operations, LifecycleOperations):
         return (yield from survey((yield from opened()), self._runner.embedder, self._tiers))
 
 
-class ScopedMemory(_ScopedOperations, Blocking):
+class ScopedMemory(_ScopedOperations, Parts):
     """A view bound to one exact scope."""
 
     def __init__(self, runner: BlockingRunner, tiers: Tiers, scope: str) -> None:
         self._runner, self._tiers, self._scope = runner, tiers, scope
 
-    @property
-    def files(self) -> FileSystem:
-        """The files of this scope, kept in our store."""
-        return FileSystem(self)
 
-    @property
-    def review(self) -> Review:
-        """What waits for review in this scope."""
-        return Review(self)
-
-
-class AsyncScopedMemory(_ScopedOperations, NonBlocking):
+class AsyncScopedMemory(_ScopedOperations, AsyncParts):
     """A view bound to one exact scope, whose operations are awaited."""
 
     def __init__(self, runner: NonBlockingRunner, tiers: Tiers, scope: str) -> None:
         self._runner, self._tiers, self._scope = runner, tiers, scope
 
-    @property
-    def files(self) -> AsyncFileSystem:
-        """The files of this scope, kept in our store."""
-        return AsyncFileSystem(self)
 
-    @property
-    def review(self) -> AsyncReview:
-        """What waits for review in this scope."""
-        return AsyncReview(self)
-
-
-class Memory(_RootOperations, Blocking):
+class Memory(_RootOperations, Parts):
     """The root handle of a memory: the unscoped pool, and views on scopes. Made by `memory()`."""
 
     def __init__(self, config: MemoryConfig) -> None:
@@ -216,16 +200,6 @@ class Memory(_RootOperations, Blocking):
 
         self._tiers, self._scope = Tiers(config), None
         self._runner = BlockingRunner(config)
-
-    @property
-    def files(self) -> FileSystem:
-        """The files of this scope, kept in our store."""
-        return FileSystem(self)
-
-    @property
-    def review(self) -> Review:
-        """What waits for review in this scope."""
-        return Review(self)
 
     def scoped(self, scope: str) -> ScopedMemory:
         """A view bound to exactly `scope`, which it can never leave. Raises `InvalidScope`."""
@@ -242,7 +216,7 @@ class Memory(_RootOperations, Blocking):
         self.close()
 
 
-class AsyncMemory(_RootOperations, NonBlocking):
+class AsyncMemory(_RootOperations, AsyncParts):
     """The root handle of a memory whose operations are awaited. Made by `async_memory()`."""
 
     def __init__(self, config: MemoryConfig) -> None:
@@ -250,16 +224,6 @@ class AsyncMemory(_RootOperations, NonBlocking):
 
         self._tiers, self._scope = Tiers(config), None
         self._runner = NonBlockingRunner(config)
-
-    @property
-    def files(self) -> AsyncFileSystem:
-        """The files of this scope, kept in our store."""
-        return AsyncFileSystem(self)
-
-    @property
-    def review(self) -> AsyncReview:
-        """What waits for review in this scope."""
-        return AsyncReview(self)
 
     def scoped(self, scope: str) -> AsyncScopedMemory:
         """A view bound to exactly `scope`, which it can never leave. Raises `InvalidScope`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
 from typing import get_args
@@ -13,7 +13,7 @@ from tiered_memory import clock, ranking
 from tiered_memory.assertions.fields import as_written, made
 from tiered_memory.assertions.neighbours import add_neighbours
 from tiered_memory.assertions.surface import marking
-from tiered_memory.checks import check_count, is_number
+from tiered_memory.checks import check_count, check_id, is_number
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.errors import InvalidQuery
 from tiered_memory.items import Hits, Mode, RecalledMemory, Status
@@ -25,6 +25,15 @@ from tiered_memory.tiers.base import Candidate, Found, Search, Tier
 from tiered_memory.tiers.enabled import Tiers
 from tiered_memory.tiers.hybrid import rate
 from tiered_memory.tokens import TokenCounter
+
+_MOST_KEYS = 1000
+"""Among how many ids one search looks at the most; more are several searches in one round trip."""
+
+
+def _ids(value: Iterable[str] | None) -> tuple[str, ...] | None:
+    if isinstance(value, str):
+        raise InvalidQuery("among is a text; pass several ids, e.g. a list")
+    return None if value is None else tuple(dict.fromkeys(map(check_id, value)))
 
 
 def _moment(value: datetime | None) -> datetime | None:
@@ -47,6 +56,7 @@ class Request:
         window: How many neighbours of each hit come with it, before it and after it.
         max_tokens: The most tokens of the block that `format_memories` makes of the hits; None: no limit.
         counter: Who counts them; None: the best counter that this machine has.
+        among: None but memories of these ids may be hits; None: all.
     """
 
     query: str
@@ -60,6 +70,7 @@ class Request:
     window: int = 0
     max_tokens: int | None = None
     counter: TokenCounter | None = None
+    among: Sequence[str] | None = field(default=None, converter=_ids)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.query, str):
@@ -76,7 +87,7 @@ class Request:
 
 def recall(request: Request, tiers: Tiers, floor: float | None) -> Plan[Hits]:
     """The best hits of all tiers and scopes that are asked, merged in a total order; `floor` is the embedder's."""
-    if request.k == 0 or not request.tiers or not request.scopes:
+    if request.k == 0 or not request.tiers or not request.scopes or request.among == ():
         return Hits()
     keyspace = yield from opened()
     searches = yield from _searches(request, tiers, keyspace, floor)
@@ -135,7 +146,15 @@ def _searches(request: Request, tiers: Tiers, keyspace: Keyspace, floor: float |
     return [
         Search(
             keyspace, keyspace.of(scope), vector, k, request.threshold, floor, now, as_of, request.include_superseded,
-            mode, question,
+            mode, question, among,
         )
         for scope in request.scopes
+        for among in _parts(request.among)
     ]  # fmt: skip
+
+
+def _parts(among: Sequence[str] | None) -> list[Sequence[str] | None]:
+    """The ids, in parts that one search can take."""
+    if among is None:
+        return [None]
+    return [among[first : first + _MOST_KEYS] for first in range(0, len(among), _MOST_KEYS)]

@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 from itertools import pairwise
 
-from snowballstemmer import stemmer
+from snowballstemmer import stemmer  # type: ignore[import-untyped]
 
 _LONGEST = 64
 """Characters of a term; what a longer one has beyond is left out."""
@@ -89,4 +89,4 @@ def _terms_of(word: str, *, asked: bool) -> list[str]:
 @lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
     """A word's stem, or nothing for a stop word."""
-    return "" if word in STOP_WORDS else _stemmer.stemWord(word[:_LONGEST])  # type: ignore[no-any-return]
+    return "" if word in STOP_WORDS else _stemmer.stemWord(word[:_LONGEST])

@@ -32,6 +32,10 @@ class TurnRules:
     speaker: float = 0.0
     question: float = 0.0
 
+    def matter(self, question: Question) -> bool:
+        """Whether any rule can tell for an answer to `question`."""
+        return bool(self.neighbours or self.speaker or self.question or (self.month and question.months))
+
 
 NO_RULES = TurnRules()
 

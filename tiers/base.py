@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from datetime import timedelta
 
 from attrs import define, frozen
@@ -33,6 +34,8 @@ class Search:
         include_superseded: Whether what was believed before may be a hit too.
         mode: What finds memories: their vectors, their words, or both.
         question: What is asked, as words; None in mode `vector`, or when nothing is left of it.
+        among: None but memories of these ids may be hits; None: all.
+        keys: The keys of the records that stand for `among`.
     """
 
     keyspace: Keyspace
@@ -46,6 +49,8 @@ class Search:
     include_superseded: bool = False
     mode: Mode = "vector"
     question: Question | None = None
+    among: Sequence[str] | None = None
+    keys: Sequence[str] | None = None
 
     @property
     def moment(self) -> int:

@@ -13,7 +13,7 @@ from tiered_memory.engine.search import hybrid
 from tiered_memory.plan import Plan, ask
 from tiered_memory.relevance import Corpus, Row, relevance, words
 from tiered_memory.tiers.base import Candidate, Found, Search
-from tiered_memory.turns import NO_RULES, Turn, favours, lent, previous
+from tiered_memory.turns import Turn, favours, lent, previous
 
 if TYPE_CHECKING:
     from tiered_memory.tiers.vector import VectorTier
@@ -24,6 +24,9 @@ _MORE = 32
 _NEIGHBOURS_OF = 10
 """Of how many of the best by words the neighbours come too, where turns have neighbours."""
 
+_LEAST_SHARE = 0.75
+"""How much of the tier's threshold is asked for of what shares no word: it's ranked beside what does."""
+
 _BONUS_SHARE = 1 / 3
 """How much of the tier's weight its bonus has here, where it only orders what is relevant."""
 
@@ -33,7 +36,8 @@ def by_words_too(tier: VectorTier, search: Search) -> Plan[Found]:
     question = search.question
     if question is None or (search.vector is None and not question.terms):
         return Found(tier, search, [])
-    neighbours = _NEIGHBOURS_OF if tier.rules.neighbours and search.as_of is None else 0
+    alone = search.as_of is not None or search.among is not None
+    neighbours = 0 if alone or not tier.rules.neighbours else _NEIGHBOURS_OF
     name = search.keyspace.vector
     fields = (*search.fields, "terms", *(["slot"] if neighbours else []))
     wanted = fields if search.threshold is None else (*fields, name)
@@ -74,8 +78,9 @@ def rate(found: Sequence[Found]) -> None:
 
 
 def _turns(found: Found) -> list[Turn]:
-    """The candidates as turns, where the tier has rules for turns."""
-    if _tier(found).rules == NO_RULES:
+    """The candidates as turns, where a rule for turns matters."""
+    question = found.search.question
+    if question is None or not _tier(found).rules.matter(question):
         return []
     return [Turn.of(each.fields, each.place) for each in found.candidates]
 
@@ -110,7 +115,7 @@ def _score(found: Found, turns: Sequence[Turn], rows: Sequence[Row], scores: Seq
     for each, row, own, score, gained in zip(found.candidates, rows, scores, shared, gains, strict=True):
         if not passes(row):
             continue
-        why = each.why = _why(row, score - own) | gained
+        why = each.why = {**_why(row, score - own), **gained}
         each.score = max(score + sum(gained.values()), 0.0)
         if share:
             bonus = why[tier.bonus_name] = tier.bonus(each.fields, found.search.moment)
@@ -137,5 +142,7 @@ def _passing(found: Found) -> Callable[[Row], bool]:
     search = found.search
     if search.vector is None:
         return lambda row: row.matched > 0
-    least, words_suffice = ranking.least(found.tier.least(search)), search.threshold is None
+    words_suffice = search.threshold is None
+    least = found.tier.least(search)
+    least = ranking.least(min(least, least * _LEAST_SHARE) if words_suffice else least)
     return lambda row: (row.similarity is not None and row.similarity >= least) or (words_suffice and row.matched > 0)

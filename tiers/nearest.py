@@ -9,7 +9,7 @@ from attrs import frozen
 from tiered_memory import ranking
 from tiered_memory.assertions.fields import as_written, expired, is_of
 from tiered_memory.engine.reply import Fields, rows
-from tiered_memory.engine.search import Parameters, leading, nearest
+from tiered_memory.engine.search import Where, leading, nearest
 from tiered_memory.plan import Command, Plan, ask
 from tiered_memory.tiers.base import Candidate, Search
 
@@ -83,7 +83,7 @@ def _first_look(tier: VectorTier, search: Search, count: int) -> Plan[_Seen]:
     where, fields = tier.where(search), search.fields
     commands = [_nearest(search, where, count)]
     if tier.weight:
-        commands.append(leading(search.scope.index, *where, tier.leads_by or "", (_name(search), *fields), count))
+        commands.append(leading(search.scope.index, where, tier.leads_by or "", (_name(search), *fields), count))
     close, *others = map(rows, (yield from ask(*commands, hurried=True)))
     with as_written():
         found = _near(close)
@@ -99,10 +99,10 @@ def _first_look(tier: VectorTier, search: Search, count: int) -> Plan[_Seen]:
 
 def _further_look(tier: VectorTier, search: Search, seen: _Seen, count: int, leads_from: float | None) -> Plan[_Seen]:
     """What more is among the nearest, of the rows that lead from a number on where there is one."""
-    where, parameters = tier.where(search)
+    where = tier.where(search)
     if leads_from is not None:
-        where, parameters = f"({where}) @{tier.leads_by}:[$leads_from +inf]", parameters | {"leads_from": leads_from}
-    (reply,) = yield from ask(_nearest(search, (where, parameters), count), hurried=True)
+        where = where.also(f"@{tier.leads_by}:[$leads_from +inf]", {"leads_from": leads_from})
+    (reply,) = yield from ask(_nearest(search, where, count), hurried=True)
     with as_written():
         close = rows(reply)
         found = _near(close)
@@ -110,8 +110,8 @@ def _further_look(tier: VectorTier, search: Search, seen: _Seen, count: int, lea
         return _Seen(seen.rows | found, cosine, seen.bonus, seen.complete or len(close) < count)
 
 
-def _nearest(search: Search, where: tuple[str, Parameters], count: int) -> Command:
-    return nearest(search.scope.index, *where, (_name(search), search.vector or b""), search.fields, count)
+def _nearest(search: Search, where: Where, count: int) -> Command:
+    return nearest(search.scope.index, where, (_name(search), search.vector or b""), search.fields, count)
 
 
 def _name(search: Search) -> str:

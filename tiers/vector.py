@@ -8,9 +8,10 @@ from attrs import evolve
 
 from tiered_memory import ranking
 from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.assertions.read import keys_at
 from tiered_memory.config import DurableConfig
 from tiered_memory.engine.reply import Fields
-from tiered_memory.engine.search import ACTIVE, AS_OF, BELIEVED_EVER, Parameters
+from tiered_memory.engine.search import ACTIVE, AS_OF, BELIEVED_EVER, Parameters, Where
 from tiered_memory.plan import Plan
 from tiered_memory.tiers.base import Found, Search, Tier
 from tiered_memory.tiers.hybrid import by_words_too
@@ -50,6 +51,10 @@ class VectorTier(Tier):
 
     def recall(self, search: Search) -> Plan[Found]:
         """The best k, exactly, in mode `vector`; else what words and similarity find, which is rated later."""
+        if search.among is not None:
+            search = evolve(search, keys=(yield from keys_at(search.scope, self.name, search.among)))
+            if not search.keys:
+                return Found(self, search, [])
         if search.mode == "vector":
             return Found(self, search, (yield from by_similarity(self, search)))
         return (yield from by_words_too(self, search))
@@ -61,9 +66,9 @@ class VectorTier(Tier):
                 return threshold
         return ranking.DEFAULT_THRESHOLD
 
-    def where(self, search: Search) -> tuple[str, Parameters]:
+    def where(self, search: Search) -> Where:
         """Which rows may be hits: what is believed, or was at the time that the recall asks for."""
         parameters: Parameters = {"token": search.scope.token(self.name)}
         if search.as_of is not None:
-            return AS_OF, parameters | {"moment": search.as_of}
-        return (BELIEVED_EVER if search.include_superseded else ACTIVE), parameters
+            return Where(AS_OF, parameters | {"moment": search.as_of}, search.keys)
+        return Where(BELIEVED_EVER if search.include_superseded else ACTIVE, parameters, search.keys)

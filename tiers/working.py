@@ -22,8 +22,8 @@ class WorkingTier(Tier):
         self.keeping = Keeping(name="working", notes=True, most=config.max_items, idle=idle)
 
     def recall(self, search: Search) -> Plan[Found]:
-        """The scope's newest notes; of another time than the present there are none."""
-        if search.as_of is not None:
+        """The scope's newest notes; of another time, or among ids, there are none."""
+        if search.as_of is not None or search.among is not None:
             return Found(self, search, [])
         arguments = (search.now, *self.keeping.address(search.scope), "", search.k, "newest", "")
         ((_, found),) = yield from ask(call("page", search.scope.scopes, arguments), hurried=True)

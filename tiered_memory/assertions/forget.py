@@ -14,6 +14,11 @@ from tiered_memory.items import Assertion, Page
 from tiered_memory.plan import Command, Plan, ask, join
 from tiered_memory.scope import digest
 
+_BESIDE = (
+    ("files_clear", "files"), ("sessions_clear", "tree"), ("jobs_clear", "tree"), ("tree_clear", "tree"),
+)  # fmt: skip
+"""The scripts that forget what a scope holds beside its memories, and what the tokens of these are made from."""
+
 _STEP = 1000
 """How many memories one script forgets at the most, so that it never holds up the server for long."""
 
@@ -41,23 +46,23 @@ def forget_these(keyspace: Keyspace, keeping: Keeping, scope: str | None, these:
     return total
 
 
-def clear(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None, *, files: bool = False) -> Plan[int]:
-    """Forgets all that these tiers hold in a scope, step by step, and its `files`; how many memories that were."""
+def clear(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None, *, everything: bool = False) -> Plan[int]:
+    """Forgets what these tiers hold in a scope, and `everything` else, step by step; how many memories that were."""
     total = 0
     more = True
     while more:
         ((forgotten, more),) = yield from ask(_forgetting(keyspace, keepings, scope, ""))
         total += forgotten
-    if files:
-        yield from _clear_files(keyspace.of(scope))
+    if everything:
+        yield from _clear_rest(keyspace.of(scope))
     return total
 
 
 def erase(keyspace: Keyspace, everything: Sequence[Keeping], scope: str | None) -> Plan[int]:
     """Forgets all of a scope and looks at every key that it could own; how many memories that were."""
-    forgotten = yield from clear(keyspace, everything, scope, files=True)
+    forgotten = yield from clear(keyspace, everything, scope, everything=True)
     keys = keyspace.of(scope)
-    own = [keys.files, *(key for keeping in everything for key in keys.all(keeping.name))]
+    own = [*keys.beside, *(key for keeping in everything for key in keys.all(keeping.name))]
     (left,) = yield from ask(("EXISTS", *own))
     (listed,) = yield from ask(("ZSCORE", keys.scopes, keys.member))
     if left or listed is not None:
@@ -67,13 +72,15 @@ def erase(keyspace: Keyspace, everything: Sequence[Keeping], scope: str | None) 
     return forgotten
 
 
-def clear_everywhere(keyspace: Keyspace, keepings: Sequence[Keeping], *, files: bool = False) -> Plan[int]:
-    """Forgets all that these tiers hold in every scope, and all `files`; how many memories that were."""
+def clear_everywhere(keyspace: Keyspace, keepings: Sequence[Keeping], *, everything: bool = False) -> Plan[int]:
+    """Forgets all that these tiers hold in every scope, and `everything` else; how many memories that were."""
     total = 0
     cursor: str | None = None
     while True:
         found = yield from scopes(keyspace, 100, cursor)
-        total += sum((yield from join([clear(keyspace, keepings, scope, files=files) for scope in found.items])))
+        total += sum(
+            (yield from join([clear(keyspace, keepings, scope, everything=everything) for scope in found.items]))
+        )
         cursor = found.cursor
         if cursor is None:
             return total
@@ -118,10 +125,11 @@ def tallies(keyspace: Keyspace) -> Plan[tuple[int, dict[tuple[str, str], int]]]:
     return sum(sizes), totals
 
 
-def _clear_files(keys: ScopeKeys) -> Plan[None]:
-    more = True
-    while more:
-        (more,) = yield from ask(call("files_clear", keys.scopes, (keys.member, keys.token("files"), _STEP)))
+def _clear_rest(keys: ScopeKeys) -> Plan[None]:
+    for script, token in _BESIDE:
+        more = True
+        while more:
+            (more,) = yield from ask(call(script, keys.scopes, (keys.member, keys.token(token), _STEP)))
 
 
 def _forgetting(

@@ -14,7 +14,7 @@ from tiered_memory.checks import check_id
 from tiered_memory.config import GateConfig
 from tiered_memory.engine.keys import Keyspace, ScopeKeys
 from tiered_memory.engine.reply import rows
-from tiered_memory.engine.search import ACTIVE, nearest
+from tiered_memory.engine.search import ACTIVE, Where, nearest
 from tiered_memory.items import MemoryItem
 from tiered_memory.plan import Command, Plan, ask
 
@@ -63,7 +63,8 @@ class Gate:
 def _neighbours(keyspace: Keyspace, keys: ScopeKeys, entry: Entry) -> Command:
     vector = (keyspace.vector, entry.embedding.vector if entry.embedding else b"")
     fields = ("id", "scope", "expires_at")
-    return nearest(keys.index, ACTIVE, {"token": keys.token(entry.keeping.name)}, vector, fields, _NEIGHBOURS)
+    where = Where(ACTIVE, {"token": keys.token(entry.keeping.name)})
+    return nearest(keys.index, where, vector, fields, _NEIGHBOURS)
 
 
 def _twin(reply: object, keys: ScopeKeys, item: MemoryItem, bound: float, now: int) -> str | None:

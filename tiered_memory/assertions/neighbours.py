@@ -27,8 +27,8 @@ def add_neighbours(
     commands = []
     for (tier, scope), found in places.items():
         keys = keyspace.of(scope)
-        digests = (digest(hit.id) for hit in found)
-        arguments = (clock.now_micros(), *kept[tier].address(keys), count, *digests)
+        digests = [digest(hit.id) for hit in found]
+        arguments: list[str | int] = [clock.now_micros(), *kept[tier].address(keys), count, *digests]
         commands.append(call("neighbours", keys.scopes, arguments))
     replies = yield from ask(*commands)
     for ((tier, scope), found), reply in zip(places.items(), replies, strict=True):

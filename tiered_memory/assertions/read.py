@@ -9,7 +9,7 @@ from attrs import frozen
 from tiered_memory import clock
 from tiered_memory.assertions.fields import assertion, is_of, note
 from tiered_memory.assertions.keeping import Keeping, addresses
-from tiered_memory.engine.keys import Keyspace
+from tiered_memory.engine.keys import Keyspace, ScopeKeys
 from tiered_memory.engine.reply import Fields, pairs, text
 from tiered_memory.engine.scripts import call
 from tiered_memory.items import Assertion, MemoryRecord, Page
@@ -83,3 +83,9 @@ def tallies(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None) 
     keys = keyspace.of(scope)
     (numbers,) = yield from ask(call("tallies", keys.scopes, (clock.now_micros(), *addresses(keepings, keys))))
     return numbers  # type: ignore[no-any-return]
+
+
+def keys_at(keys: ScopeKeys, tier: str, ids: Sequence[str]) -> Plan[list[str]]:
+    """The keys of all records that stand at these ids of a tier, superseded ones included."""
+    (slots,) = yield from ask(("HMGET", keys.key("slots", tier), *map(digest, ids)), hurried=True)
+    return [keys.record(number) for slot in slots if slot for number in text(slot).split(",")]

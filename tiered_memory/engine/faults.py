@@ -30,7 +30,7 @@ _REFUSALS: tuple[tuple[str, type[StoreError], str], ...] = (
     ("LIMIT exceeds", ResultLimitExceeded, "the server's MAXSEARCHRESULTS is below what was asked for; raise it"),
     ("unknown command", StoreUnsupported, "the server lacks a command; Redis 8 or Redis Stack 7.4 is needed"),
     ("NOPERM", StoreError, "the Redis user may not run a command that is needed; grant it"),
-    ("OOM", StoreUnavailable, "Redis is out of memory; raise its maxmemory or forget something"),
+    ("maxmemory", StoreUnavailable, "Redis is out of memory; raise its maxmemory or forget something"),
 )
 
 

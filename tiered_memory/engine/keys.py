@@ -45,9 +45,9 @@
     {namespace:p}:job_failed:TOKEN  sorted set numbers of its failed jobs, by when they failed
     {namespace:0}:meta            hash         layout, partitions, embedder, dimensions
 
-TOKEN is the digest of scope and tier, or of scope and "files" or "graph". All keys of a partition carry its hash tag, its
-index's name included, so that on a cluster a command reaches one shard and a script stays inside one slot. A script
-is given the key of the scopes, which routes it, and makes the others from that.
+TOKEN is the digest of scope and tier, or of scope and "files", "graph" or "tree". All keys of a partition carry its
+hash tag, its index's name included, so that on a cluster a command reaches one shard and a script stays inside one
+slot. A script is given the key of the scopes, which routes it, and makes the others from that.
 """
 
 from __future__ import annotations
@@ -67,6 +67,9 @@ KINDS = (
 
 TREE_KINDS = ("documents", "directories", "enabled", "marked", "nodes")
 """The kinds of keys that a scope has for its tree."""
+
+STORE_KINDS = ("sessions", "commits", "job_kinds", "job_failed", *TREE_KINDS)
+"""The kinds of keys that a scope has for its context store."""
 
 
 @frozen
@@ -97,6 +100,10 @@ class ScopeKeys:
         """All keys that this scope may have for `tier`, beside its records."""
         return [self.key(kind, tier) for kind in KINDS]
 
+    def record(self, number: str) -> str:
+        """The key of the record of this number in this scope's partition."""
+        return f"{self.scopes.removesuffix('scopes')}record:{number}"
+
     @property
     def files(self) -> str:
         """The key of the paths of this scope's files."""
@@ -107,6 +114,11 @@ class ScopeKeys:
         return f"{self.key('file', 'files')}:{path}"
 
     @property
+    def beside(self) -> list[str]:
+        """The keys that say whether this scope holds anything beside its memories."""
+        return [self.files, *(self.key(kind, "tree") for kind in STORE_KINDS), *self.graph]
+
+    @property
     def graph(self) -> list[str]:
         """The keys of this scope's graph, but for those of its entities, which are gone when there is no fact."""
         return [self.key(kind, "graph") for kind in ("facts", "sentences", "recorded", "versions", "entities")]
@@ -114,6 +126,12 @@ class ScopeKeys:
     def mentions(self, entity: str) -> str:
         """The key of the facts that mention this entity."""
         return f"{self.key('mentions', 'graph')}:{entity}"
+
+    @property
+    def jobs(self) -> list[str]:
+        """The keys of this scope's jobs, but for those that a kind of job has, which are gone when there is none."""
+        by_status = [f"{self.key('jobs', 'tree')}:{status}" for status in ("pending", "running", "done", "failed")]
+        return [*by_status, self.key("job_kinds", "tree"), self.key("job_failed", "tree")]
 
     @property
     def member(self) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attrs import frozen
+
 from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.engine.scripts import call
 from tiered_memory.plan import Command
@@ -23,25 +25,47 @@ AS_OF = (
 Parameters = dict[str, "str | bytes | int | float"]
 
 
-def nearest(
-    index: str, where: str, parameters: Parameters, vector: tuple[str, bytes], fields: Sequence[str], count: int
-) -> Command:
+@frozen
+class Where:
+    """Which rows of an index are searched.
+
+    Attributes:
+        query: In the language of the search module.
+        parameters: What stands for `$name` in it.
+        keys: None but the rows that lie at these keys; None: all.
+    """
+
+    query: str
+    parameters: Parameters
+    keys: Sequence[str] | None = None
+
+    def also(self, query: str, parameters: Parameters) -> Where:
+        """These rows, if they also are what another query finds."""
+        return Where(f"({self.query}) {query}", self.parameters | parameters, self.keys)
+
+    @property
+    def only(self) -> tuple[str | int, ...]:
+        """The part of a command that keeps to the keys."""
+        return () if self.keys is None else ("INKEYS", len(self.keys), *self.keys)
+
+
+def nearest(index: str, where: Where, vector: tuple[str, bytes], fields: Sequence[str], count: int) -> Command:
     """The `count` rows that are nearest to a vector of a field, each with its cosine `distance` in [0, 2]."""
     name, value = vector
-    query = f"({where})=>[KNN $count @{name} $vector AS distance]"
-    given = parameters | {"count": count, "vector": value}
-    return _search(index, query, given, ("distance", *fields), ("SORTBY", "distance"), count)
+    query = f"({where.query})=>[KNN $count @{name} $vector AS distance]"
+    asked = Where(query, where.parameters | {"count": count, "vector": value}, where.keys)
+    return _search(index, asked, ("distance", *fields), ("SORTBY", "distance"), count)
 
 
-def leading(index: str, where: str, parameters: Parameters, by: str, fields: Sequence[str], count: int) -> Command:
+def leading(index: str, where: Where, by: str, fields: Sequence[str], count: int) -> Command:
     """The `count` rows that have the highest number in field `by`."""
-    return _search(index, where, parameters, fields, ("SORTBY", by, "DESC"), count)
+    return _search(index, where, fields, ("SORTBY", by, "DESC"), count)
 
 
 def hybrid(
     scope: ScopeKeys,
     tier: str,
-    where: tuple[str, Parameters],
+    where: Where,
     vector: tuple[str, bytes],
     terms: Sequence[str],
     fields: Sequence[str],
@@ -53,19 +77,20 @@ def hybrid(
     the neighbours come too. A nameless vector isn't searched for. Answered by how many rows are searched, how many
     of them hold each term, and the rows: key, place in the tier's order or -1, names and values.
     """
-    query, parameters = where
-    given = [argument for pair in parameters.items() for argument in pair]
     count, neighbours = counts
-    searched = (scope.index, query, count, scope.token(tier), neighbours, len(given), *given)
-    return call("hybrid", scope.scopes, (*searched, len(fields), *fields, *vector, *terms))
+    given = _flat(where.parameters)
+    searched = (scope.index, where.query, count, scope.token(tier), neighbours, len(where.only), *where.only)
+    return call("hybrid", scope.scopes, (*searched, len(given), *given, len(fields), *fields, *vector, *terms))
 
 
-def _search(
-    index: str, query: str, parameters: Parameters, fields: Sequence[str], ordering: Sequence[str], count: int
-) -> Command:
+def _flat(parameters: Parameters) -> list[str | bytes | int | float]:
+    return [argument for pair in parameters.items() for argument in pair]
+
+
+def _search(index: str, where: Where, fields: Sequence[str], ordering: Sequence[str], count: int) -> Command:
     # without a time limit of its own an answer is whole, or the connection's time-out says that there is none
-    given = [argument for pair in parameters.items() for argument in pair]
+    given = _flat(where.parameters)
     return (
-        "FT.SEARCH", index, query, "PARAMS", len(given), *given, *ordering, "LIMIT", 0, count,
+        "FT.SEARCH", index, where.query, *where.only, "PARAMS", len(given), *given, *ordering, "LIMIT", 0, count,
         "RETURN", len(fields), *fields, "TIMEOUT", 0, "DIALECT", 2,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from tiered_memory.operation import Blocking, NonBlocking, Planned
 from tiered_memory.plan import Plan
 
 if TYPE_CHECKING:
-    from tiered_memory.memory import AsyncMemory, AsyncScopedMemory, Memory, ScopedMemory
+    from tiered_memory.parts import AsyncParts, Parts
 
 
 class FileSystem(FileOperations, Blocking):
@@ -36,7 +36,7 @@ class FileSystem(FileOperations, Blocking):
 
     def __init__(
         self,
-        memory: Memory | ScopedMemory,
+        memory: Parts,
         callbacks: object | None = None,
         *,
         mounts: Iterable[Mount] = (),
@@ -64,7 +64,7 @@ class AsyncFileSystem(FileOperations, NonBlocking):
 
     def __init__(
         self,
-        memory: AsyncMemory | AsyncScopedMemory,
+        memory: AsyncParts,
         callbacks: object | None = None,
         *,
         mounts: Iterable[Mount] = (),

@@ -16,9 +16,9 @@ from tiered_memory.files.kept import KeptFiles
 from tiered_memory.files.paths import check_folder, is_below
 
 if TYPE_CHECKING:
-    from tiered_memory.memory import AsyncMemory, AsyncScopedMemory, Memory, ScopedMemory
+    from tiered_memory.parts import AsyncParts, Parts
 
-    Handle: TypeAlias = Memory | ScopedMemory | AsyncMemory | AsyncScopedMemory
+    Handle: TypeAlias = Parts | AsyncParts
 
 
 _LONGEST = 24 * 3600

@@ -9,8 +9,25 @@ from importlib.resources import files
 
 from tiered_memory.plan import Command
 
-_ALSO = {"remember": ("records",), "promote": ("records",), "surface": ("records",)}
+_ALSO: dict[str, tuple[str, ...]] = {"remember": ("records",), "promote": ("records",), "surface": ("records",)}
 _ALSO |= {f"files_{each}": ("files",) for each in ("write", "list", "delete", "move", "clear")}
+_ALSO |= {f"graph_{each}": ("graph",) for each in ("index", "close", "forget", "clear", "list", "facts", "reach")}
+_ALSO |= {
+    f"sessions_{each}": ("commits", "sessions") for each in ("create", "append", "read", "restore", "remove", "clear")
+}
+_ALSO |= {
+    f"tree_{each}": ("tree",)
+    for each in ("get", "children", "list", "clear", "stats", "enable", "group")
+}
+_ALSO |= {f"tree_{each}": ("tree", "scan") for each in ("paths", "keyword", "grep")}
+_ALSO["tree_put"] = ("tree", "jobs")
+_ALSO["tree_layer"] = ("tree", "jobs", "results")
+_ALSO["tree_remove"] = ("tree", "jobs", "jobs_removal", "commits", "commits_removed")
+_ALSO |= {"commits_read": ("commits",), "commits_put": ("tree", "jobs", "commits")}
+_ALSO |= {"tree_export": ("tree",), "import_tree": ("tree", "jobs"), "import_commits": ("tree", "commits")}
+_ALSO |= {"import_records": ("records",), "import_notes": ("records",), "import_files": ("files",)}
+_ALSO |= {f"jobs_{each}": ("jobs",) for each in ("enqueue", "cancel", "count", "count_kind", "due", "stats", "detail", "clear")}
+_ALSO |= {f"jobs_{each}": ("jobs", "jobs_work") for each in ("claim", "renew", "complete", "fail", "defer", "recover")}
 """What a script shares with others, beside `common`."""
 
 _sources: dict[str, str] = {}

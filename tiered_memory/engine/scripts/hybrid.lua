@@ -1,14 +1,16 @@
 #!lua flags=no-writes
 -- What is near to a vector, and what shares terms with a question by the weights that the searched rows themselves give
 -- to terms: what others wrote into the same index has no part in it. ARGV is the index, which rows are searched, how
--- many each search gives, the token of the tier, of how many of the best by terms the neighbours come too, the number of
--- parameters, their names and values, the number of fields, the fields, the vector's field ('' for no such search), the
--- vector, then the terms. Answers how many rows are searched, how many of them hold each term, and the rows that were
--- found: key, place in the tier's order (-1 where it doesn't matter), names and values.
+-- many each search gives, the token of the tier, of how many of the best by terms the neighbours come too, then lists
+-- that begin with their length: arguments that keep to some keys, parameters with their names, fields; then the vector's
+-- field ('' for no such search), the vector, and the terms. Answers how many rows are searched, how many of them hold
+-- each term, and the rows that were found: key, place in the tier's order (-1 where that doesn't matter), fields.
 local index, where, most, tier = ARGV[1], '(' .. ARGV[2] .. ')', ARGV[3], { token = ARGV[4], name = '' }
 local neighbours, at = tonumber(ARGV[5]), 7 + tonumber(ARGV[6])
 local order, slots = key('order', tier.token), key('slots', tier.token)
-local parameters = { unpack(ARGV, 7, at - 1) }
+local only = { unpack(ARGV, 7, at - 1) }
+local parameters = { unpack(ARGV, at + 1, at + tonumber(ARGV[at])) }
+at = at + 1 + #parameters
 local fields = { unpack(ARGV, at + 1, at + tonumber(ARGV[at])) }
 at = at + 1 + #fields
 local vector_field, vector, terms = ARGV[at], ARGV[at + 1], { unpack(ARGV, at + 2) }
@@ -18,6 +20,7 @@ local function search(query, extra, ...)
   for _, value in ipairs(extra) do given[#given + 1] = value end
   given[#given + 1] = 'TIMEOUT'
   given[#given + 1] = 0
+  for _, value in ipairs(only) do given[#given + 1] = value end
   for _, value in ipairs({ ... }) do given[#given + 1] = value end
   return redis.call('FT.SEARCH', index, query, 'DIALECT', 2, 'PARAMS', #parameters + #extra, unpack(given))
 end

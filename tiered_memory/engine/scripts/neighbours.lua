@@ -16,6 +16,9 @@ local function conversation_of(fields)
     if fields[place] == 'metadata' then
       local readable, metadata = pcall(cjson.decode, fields[place + 1])
       local name = readable and type(metadata) == 'table' and metadata.conversation
+      if type(name) == 'number' and math.abs(name) >= 2 ^ 53 then -- Lua would round it
+        name = string.match(fields[place + 1], '"conversation":%s*(%-?%d+)')
+      end
       return (type(name) == 'string' or type(name) == 'number') and tostring(name) or ''
     end
   end

@@ -138,6 +138,18 @@ local function change_expiry(item, number)
   end
 end
 
+-- The vector and the terms, which metadata may change too: it says who speaks.
+local function found_by(item)
+  local found = {}
+  for place = 1, #item.fields, 2 do
+    local name = item.fields[place]
+    if name == 'terms' or string.sub(name, 1, 7) == 'vector_' then
+      found[#found + 1], found[#found + 2] = name, item.fields[place + 1]
+    end
+  end
+  return found
+end
+
 local function reaffirm(item, number, old)
   local tier, update = item.tier, item.mode == 'update'
   local uses = update and old.uses or old.uses + 1
@@ -147,7 +159,7 @@ local function reaffirm(item, number, old)
   elseif tier.refreshes then
     changed = joined(changed, { 'at', given(item.at, ARGV[1]) })
   end
-  if item.metadata ~= '' then changed = joined(changed, { 'metadata', item.metadata }) end
+  if item.metadata ~= '' then changed = joined(changed, { 'metadata', item.metadata }, found_by(item)) end
   redis.call('HSET', record_key(number), unpack(changed))
   retain(tier, item.digest, update and item.importance or old.importance, uses, ARGV[1])
   if item.expires ~= '' then change_expiry(item, number) end

@@ -1,0 +1,12 @@
+#!lua flags=allow-oom
+-- Forgets a scope's tree: ARGV is the scope as a member, the tree's token, and how many nodes at the most.
+-- Answers 1 when there may be more.
+local tree, most = tree_of(ARGV[1], ARGV[2], ''), tonumber(ARGV[3])
+local wrong = wrong_tree(tree)
+if wrong then return wrong end
+
+local documents = following_uris(tree.documents, ROOT, '', most)
+local directories = following_uris(tree.directories, ROOT, '', most)
+drop_nodes(tree, documents, directories)
+settle_tree(tree)
+return (#documents == most or #directories == most) and 1 or 0

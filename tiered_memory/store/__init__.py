@@ -1,0 +1,62 @@
+"""The context store of a scope: documents with layers in a tree of URIs, and what works on them."""
+
+from __future__ import annotations
+
+from tiered_memory.store.commits import AsyncCommits, Commit, Commits
+from tiered_memory.store.context import SessionContext
+from tiered_memory.store.documents import AsyncDocuments, Documents
+from tiered_memory.store.handle import AsyncStore, Store
+from tiered_memory.store.handling import DeferJob, FailJob
+from tiered_memory.store.hits import Found, LineMatch, PathMatch
+from tiered_memory.store.items import CountedPage, Delivery, Document, Node, Row, StoredLayers, TreeStats, Written
+from tiered_memory.store.jobs import AsyncJobs, Jobs
+from tiered_memory.store.layers import AsyncLayers, Layers
+from tiered_memory.store.listing import Filter
+from tiered_memory.store.messages import Message, Restore
+from tiered_memory.store.queue import FailedJob, Job, QueueDetail
+from tiered_memory.store.search import AsyncSearch, Search
+from tiered_memory.store.sessions import AsyncSessions, Sessions
+from tiered_memory.store.tags import AsyncTags, Tags
+from tiered_memory.store.work_events import JobEvent, WorkReport
+
+__all__ = [
+    "AsyncCommits",
+    "AsyncDocuments",
+    "AsyncJobs",
+    "AsyncLayers",
+    "AsyncSearch",
+    "AsyncSessions",
+    "AsyncStore",
+    "AsyncTags",
+    "Commit",
+    "Commits",
+    "CountedPage",
+    "DeferJob",
+    "Delivery",
+    "Document",
+    "Documents",
+    "FailJob",
+    "FailedJob",
+    "Filter",
+    "Found",
+    "Job",
+    "JobEvent",
+    "Jobs",
+    "Layers",
+    "LineMatch",
+    "Message",
+    "Node",
+    "PathMatch",
+    "QueueDetail",
+    "Restore",
+    "Row",
+    "Search",
+    "SessionContext",
+    "Sessions",
+    "Store",
+    "StoredLayers",
+    "Tags",
+    "TreeStats",
+    "WorkReport",
+    "Written",
+]

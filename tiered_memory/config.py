@@ -277,8 +277,8 @@ class MemoryConfig:
         reranked: How many of the best it is given.
         vectors: What vectors are made of: `float32`, or `float16`, which takes half the bytes. Fixed when the
             namespace is made.
-        summarise: Makes a short text of a long one, for the context of sessions and the layers of documents; in an async
-            memory it may be awaitable. Default: none.
+        summarise: Makes a short text of a long one, for the context of sessions and the layers of documents; in an
+            async memory it may be awaitable. Default: none.
         default_tier: Where an item without a tier goes.
         working: Settings of working memory, or None to switch it off; likewise the other tiers.
         semantic: Settings of semantic memory.

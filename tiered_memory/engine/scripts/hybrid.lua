@@ -39,19 +39,19 @@ local function add(name, values)
   found[#found + 1] = { name, place, values }
 end
 
-local function add_reply(reply)
-  for each = 2, #reply, 2 do add(reply[each], reply[each + 1] or {}) end
+local function add_key(name)
+  if known[name] then return end
+  local values = {}
+  for each, given in ipairs(redis.call('HMGET', name, unpack(fields))) do
+    if given then values[#values + 1], values[#values + 2] = fields[each], given end
+  end
+  add(name, values)
 end
 
 local function add_at(place)
   local digest = place >= 0 and redis.call('ZRANGE', order, place, place)[1]
   local value = digest and redis.call('HGET', slots, digest)
-  if not value or known[record_key(first_number(value))] then return end
-  local name, values = record_key(first_number(value)), {}
-  for each, given in ipairs(redis.call('HMGET', name, unpack(fields))) do
-    if given then values[#values + 1], values[#values + 2] = fields[each], given end
-  end
-  add(name, values)
+  if value then add_key(record_key(first_number(value))) end
 end
 
 local function count(query, extra) return search(query, extra, 'LIMIT', 0, 0)[1] end
@@ -83,16 +83,19 @@ local function fitting()
   local query = string.format('%s @terms:(%s)=>{$weight:0} %s', where, table.concat(names, '|'),
     table.concat(wanted, ' '))
   -- this scorer adds up weight times frequency; the others would weigh terms by the whole index
-  return search(query, given, 'SCORER', 'DISMAX', 'LIMIT', 0, most, 'RETURN', #fields, unpack(fields))
+  return search(query, given, 'SCORER', 'DISMAX', 'LIMIT', 0, most, 'NOCONTENT')
 end
 
-if vector_field ~= '' then add_reply(near()) end
+if vector_field ~= '' then
+  local close = near()
+  for each = 2, #close, 2 do add(close[each], close[each + 1] or {}) end
+end
 if #terms > 0 then
-  local reply, places = fitting(), {}
-  add_reply(reply)
+  local best, places = fitting(), {}
+  for each = 2, #best do add_key(best[each]) end
   for _, each in ipairs(found) do places[each[1]] = each[2] end
-  for each = 2, 2 * math.min(neighbours, (#reply - 1) / 2), 2 do
-    local place = places[reply[each]] or -1
+  for each = 2, math.min(neighbours + 1, #best) do
+    local place = places[best[each]] or -1
     if place >= 0 then
       add_at(place - 1)
       add_at(place + 1)

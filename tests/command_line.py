@@ -29,7 +29,7 @@ class CommandLine:
 
 def of_its_own(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """No setting of the machine's own reaches a test, and no test reaches the user's data."""
-    for name in ("REDIS_URL", "TIERED_MEMORY_NAMESPACE", "TIERED_MEMORY_EMBEDDER"):
+    for name in ("REDIS_URL", "TIERED_MEMORY_NAMESPACE", "TIERED_MEMORY_EMBEDDER", "TIERED_MEMORY_MODE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("XDG_DATA_HOME", str(folder))

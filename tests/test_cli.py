@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -100,6 +100,16 @@ class TestRecall:
         mem.remember(MemoryItem("We deployed version 2.", "episodic", at=at))
         assert "fresh 0.50 (7 days ago)" in call("recall", "What did we deploy?").stdout
 
+    def test_why_a_turn(self, call, mem):
+        """What else told for a turn is shown with its sign."""
+        at = datetime(2023, 5, 8, tzinfo=timezone.utc)
+        for speaker, text in (("Ann", "Did we deploy version 2?"), ("Bob", "Yes.")):
+            metadata = {"speaker": speaker, "conversation": "standup"}
+            mem.remember(MemoryItem(text, "episodic", at=at, metadata=metadata))
+        shown = " ".join(call("recall", "What did Ann say in May about the version?").stdout.split())
+        for part in (", words 0.", ", neighbours -0.", ", month +0.20, speaker +0.05, question -0.10, fresh 0.00 ("):
+            assert part in shown
+
     def test_why_a_note(self, call, mem):
         """Working memory isn't searched, and its reason says so."""
         mem.remember("Look at the logs.", tier="working")
@@ -149,6 +159,41 @@ class TestRecall:
         mem.remember(["Metric units.", "Metric units, always.", "A green door."])
         assert len(ask("recall", "metric units", "-k", "1")["hits"]) == 1
         assert [hit["text"] for hit in ask("recall", "Metric units.", "--threshold", "0.999")["hits"]] == [
+            "Metric units."
+        ]
+
+    def test_mode(self, ask, mem, monkeypatch):
+        """`--mode` says what finds memories, by option or by environment; without it both do."""
+        mem.remember(["Prefers metric units.", "Likes the International System of measures."])
+
+        def found(*options):
+            return [tuple(hit["why"]) for hit in ask("recall", "metric", *options)["hits"][:1]]
+
+        assert found() == found("--mode", "hybrid") == [("similarity", "text")]
+        assert found("--mode", "vector") == [("similarity",)]
+        monkeypatch.setenv("TIERED_MEMORY_MODE", "text")
+        assert found() == [("text",)]
+
+    def test_unknown_mode(self, call):
+        """A mode that doesn't exist is refused by name."""
+        result = call("recall", "metric", "--mode", "words")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "mode='words'" in result.stderr
+
+    def test_window(self, call, ask, mem):
+        """`--window` shows the neighbours of a hit below it, and JSON has them whole."""
+        mem.remember([MemoryItem(text, "episodic") for text in ("Good morning.", "We use metric units.", "All right.")])
+        options = ("recall", "metric units", "-k", "1", "--window", "1")
+        lines = [line.strip() for line in call(*options).stdout.splitlines()]
+        assert lines[-2:] == ["before: Good morning.", "after: All right."]
+        (hit,) = ask(*options)["hits"]
+        assert [each["text"] for each in (*hit["before"], *hit["after"])] == ["Good morning.", "All right."]
+
+    def test_max_tokens(self, ask, mem):
+        """`--max-tokens` leaves out what doesn't fit."""
+        mem.remember(["Metric units.", "Metric units, " + "always " * 50])
+        assert len(ask("recall", "metric units")["hits"]) == 2
+        assert [hit["text"] for hit in ask("recall", "metric units", "--max-tokens", "100")["hits"]] == [
             "Metric units."
         ]
 

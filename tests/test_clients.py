@@ -50,6 +50,9 @@ class TestOwnClient:
             ("orth", 1), ("exact", 1), ("exact", 1), ("near", 0.86), ("exact", 0.85), ("near", 0.8),
         ]  # fmt: skip
         assert hits[1].metadata == {"ü": [1]}
+        by_words = mem.recall("near", mode="text", tier=TIERS[1:], window=1)
+        assert [(hit.text, hit.before[0].id, hit.after[0].id) for hit in by_words] == [("near", "exact", "orth")] * 3
+        assert {hit.text for hit in mem.recall("q", mode="hybrid", tier=TIERS[1:], k=9)} == {"exact", "near"}
         assert [memory.id for memory in mem.list("episodic").items] == ["exact", "near", "orth"]
         assert mem.update("exact", "semantic", metadata={"a": 1}).outcome == "updated"
         assert mem.get("exact", "semantic").metadata == {"ü": [1], "a": 1}

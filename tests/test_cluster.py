@@ -49,7 +49,8 @@ class TestCluster:
     def test_several_scopes_at_once(self, mem):
         """Scopes that lie on different nodes are recalled by one call."""
         mem.remember([MemoryItem("exact", scope=scope) for scope in SCOPES])
-        assert sorted(hit.scope for hit in mem.recall("q", k=50, scope=SCOPES)) == sorted(SCOPES)
+        for how in ("vector", "hybrid"):
+            assert sorted(hit.scope for hit in mem.recall("q", k=50, scope=SCOPES, mode=how)) == sorted(SCOPES)
 
     def test_scopes_are_listed(self, mem):
         """All scopes are listed, page by page, from whichever node they lie on."""

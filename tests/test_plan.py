@@ -62,7 +62,7 @@ class TestRoundTrips:
         tiers = Tiers(MemoryConfig(mode=how))
         request = Request("tea", 5, None, list(tiers), ["a", "b", None])
         by_words = call("hybrid", "", ())[1]
-        asked = steps(recall(request, tiers, None), lambda each: [0, [], []] if each[1] == by_words else ["", []])
+        asked = steps(recall(request, tiers, None), lambda each: [0, [], [], 0, 0] if each[1] == by_words else ["", []])
         assert kinds(asked) == [Open, *embedded, Commands]
         assert len(asked[-1].commands) == 3 * 4
 

@@ -15,6 +15,9 @@ TieredMemoryError
 │   ├── IsRoot                      what can't be done to the root of the tree
 │   ├── InvalidGroup                a group's tag isn't one
 │   ├── InvalidPayload              a job's payload can't be kept as JSON
+│   ├── InvalidDim                  a vector isn't one of float32 numbers
+│   ├── DimMismatch                 a vector has another length than the namespace's
+│   ├── InvalidSkill                files can't be a skill, or a collection of skills
 │   ├── DamagedArchive              an archive is cut short, changed, or not one of ours
 │   └── ConfigError
 ├── EmbeddingError                  the embedder failed, or answered with something unusable
@@ -22,6 +25,7 @@ TieredMemoryError
 ├── EmbedderMismatch                another embedder wrote what is stored
 ├── StoreError
 │   ├── StoreUnavailable            Redis can't be reached, or answered too late
+│   │   └── IndexUnavailable        the search index is gone; the next call makes it anew
 │   ├── StoreUnsupported            Redis lacks what is needed (search module, version, database 0)
 │   ├── SchemaMismatch              the namespace was made with another layout
 │   ├── ResultLimitExceeded         the server's own cap is below what was asked for
@@ -137,6 +141,24 @@ class InvalidPayload(InvalidInput):
     code = "invalid_payload"
 
 
+class InvalidDim(InvalidInput):
+    """A vector isn't 1 to 8,192 float32 numbers that are finite and not all zero."""
+
+    code = "invalid_dim"
+
+
+class DimMismatch(InvalidInput):
+    """A vector has another length than those of the namespace's embedder."""
+
+    code = "dim_mismatch"
+
+
+class InvalidSkill(InvalidInput):
+    """Files lack their `SKILL.md`, clash, aren't text, or are no plain files; nothing was written."""
+
+    code = "invalid_skill"
+
+
 class DamagedArchive(InvalidInput):
     """An archive is cut short, was changed, or isn't one of ours; nothing of it was written."""
 
@@ -185,6 +207,12 @@ class StoreUnavailable(StoreError):
     """Redis can't be reached, or didn't answer within the time-out."""
 
     code = "store_unavailable"
+
+
+class IndexUnavailable(StoreUnavailable):
+    """The search index is gone, maybe since Redis was flushed; the next call makes it anew."""
+
+    code = "index_unavailable"
 
 
 class StoreUnsupported(StoreError):

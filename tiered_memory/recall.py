@@ -7,7 +7,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import get_args
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from tiered_memory import clock, ranking
 from tiered_memory.assertions.fields import as_written, made
@@ -91,7 +91,7 @@ def recall(request: Request, tiers: Tiers, floor: float | None) -> Plan[Hits]:
         return Hits()
     keyspace = yield from opened()
     searches = yield from _searches(request, tiers, keyspace, floor)
-    found = yield from join([tier.recall(search) for search in searches for tier in request.tiers])
+    found = yield from join([_ask(tier, search, request.k) for search in searches for tier in request.tiers])
     with as_written():
         hits = _best(found, searches[0].k, tiers.places)
     if tiers.reranker is not None and request.query.strip():
@@ -105,6 +105,11 @@ def recall(request: Request, tiers: Tiers, floor: float | None) -> Plan[Hits]:
         keepings = {tier.name: tier.keeping for tier in request.tiers}
         yield marking(keyspace, keepings, hits)
     return hits
+
+
+def _ask(tier: Tier, search: Search, k: int) -> Plan[Found]:
+    """What a tier answers; of notes only as many as the caller wants, since their scores depend on it."""
+    return tier.recall(evolve(search, k=k) if tier.keeping.notes else search)
 
 
 def _best(found: Sequence[Found], k: int, places: Mapping[str, int]) -> Hits:

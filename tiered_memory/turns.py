@@ -93,18 +93,18 @@ def previous(turns: Sequence[Turn]) -> list[int | None]:
     ]
 
 
-def lent(scores: Sequence[float], turns: Sequence[Turn], share: float) -> list[float]:
+def lent(scores: Sequence[float], turns: Sequence[Turn], share: float, size: int) -> list[float]:
     """Each score as the weighted mean of its own and its two neighbours'; what has no conversation keeps its own.
 
     A neighbour that wasn't found counts nothing. Where the conversation is known to end, the other neighbour counts
-    in place of the one that there can't be.
+    in place of the one that there can't be; `size` is how many turns there are.
     """
     places = _places(turns)
 
     def neighbour(turn: Turn, place: int) -> float | None:
         one = places.get(place)
         if one is None:
-            return None if place < 0 else 0.0
+            return 0.0 if 0 <= place < size else None
         return scores[one] if turns[one].conversation == turn.conversation else None
 
     found = []

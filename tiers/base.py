@@ -84,12 +84,21 @@ class Candidate:
 
 @frozen
 class Found:
-    """What a tier found in one scope: its candidates, and what their words are weighed by where that is still to do."""
+    """What a tier found in one scope: its candidates, and what is still to be rated needs.
+
+    Attributes:
+        tier: The tier.
+        search: What it was asked.
+        candidates: What may be a hit; its best k are among it.
+        corpus: What the words of those are weighed by that are still to be rated.
+        size: How many ids its tier has in the scope.
+    """
 
     tier: Tier
     search: Search
     candidates: list[Candidate]
     corpus: Corpus | None = None
+    size: int = 0
 
 
 class Tier(ABC):

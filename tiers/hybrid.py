@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, cast
 
@@ -42,11 +42,15 @@ def by_words_too(tier: VectorTier, search: Search) -> Plan[Found]:
     fields = (*search.fields, "terms", *(["slot"] if neighbours else []))
     wanted = fields if search.threshold is None else (*fields, name)
     vector = ("", b"") if search.vector is None else (name, search.vector)
-    counts = (search.k + _MORE, neighbours)
-    command = hybrid(search.scope, tier.name, tier.where(search), vector, question.terms, wanted, counts)
-    ((rows, having, found),) = yield from ask(command, hurried=True)
-    with as_written():
-        return Found(tier, search, list(_candidates(search, found)), Corpus(rows, having))
+    where, count = tier.where(search), search.k + _MORE
+    while True:
+        command = hybrid(search.scope, tier.name, where, vector, question.terms, wanted, (count, neighbours))
+        ((rows, having, found, size, gone),) = yield from ask(command, hurried=True)
+        with as_written():
+            candidates = list(_candidates(search, found))
+        if len(candidates) >= search.k or len(candidates) == len(found) + gone or len(found) + gone < count:
+            return Found(tier, search, candidates, Corpus(rows, having), size)
+        count *= 4  # so many have expired that others were not looked at
 
 
 def _candidates(search: Search, found: Sequence[Any]) -> Iterator[Candidate]:
@@ -106,9 +110,9 @@ def _rows(found: Found, turns: Sequence[Turn]) -> list[Row]:
 def _score(found: Found, turns: Sequence[Turn], rows: Sequence[Row], scores: Sequence[float]) -> None:
     tier, question = _tier(found), found.search.question
     shared: Sequence[float] = scores
-    gains: Iterable[Mapping[str, float]] = repeat({}, len(rows))
+    gains: Iterable[dict[str, float]] = repeat({}, len(rows))
     if turns and question:
-        shared, gains = lent(scores, turns, tier.rules.neighbours), favours(question, turns, tier.rules)
+        shared, gains = lent(scores, turns, tier.rules.neighbours, found.size), favours(question, turns, tier.rules)
     share = tier.weight * _BONUS_SHARE
     passes = _passing(found)
     kept = []

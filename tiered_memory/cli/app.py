@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 
 import tiered_memory
-from tiered_memory.cli import conflicts, files, forgetting, reading, review
+from tiered_memory.cli import archive, conflicts, files, forgetting, jobs, reading, review, sessions, worker
 from tiered_memory.cli.options import Options, command
 from tiered_memory.cli.output import Answer, counted, hits_table, plain, printable
 from tiered_memory.cli.parameters import TIERS, Scope, json_object, moment
-from tiered_memory.items import Remembered, Stats
+from tiered_memory.items import Mode, Remembered, Stats
 
 app = typer.Typer(
     help="Memory for agents: four tiers, exact scopes, on Redis. New here? Run `tiered-memory demo`.",
@@ -104,8 +104,20 @@ def recall(
         list[str] | None, typer.Option(help="An exact scope to ask; may be repeated.", show_default="the unscoped pool")
     ] = None,
     k: Annotated[int, typer.Option("-k", help="How many hits at the most.")] = 5,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            envvar="TIERED_MEMORY_MODE",
+            help="What finds memories: `vector`, `text`, or `hybrid`, which is both.",
+            show_default="hybrid",
+        ),
+    ] = None,
     threshold: Annotated[
         float | None, typer.Option(help="The least cosine of a hit, from -1 to 1.", show_default="each tier's own")
+    ] = None,
+    window: Annotated[int, typer.Option(help="How many neighbours of each hit to show, on each side.")] = 0,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="The most tokens that the hits have in a prompt.", show_default="no limit")
     ] = None,
     as_of: Annotated[datetime | None, moment("What was believed at that time", "now")] = None,
     include_superseded: Annotated[
@@ -118,7 +130,10 @@ def recall(
             query,
             k=k,
             tier=tier or None,
+            mode=cast("Mode | None", mode),
             threshold=threshold,
+            window=window,
+            max_tokens=max_tokens,
             scope=scope or None,
             as_of=as_of,
             include_superseded=include_superseded,
@@ -157,7 +172,9 @@ def doctor(
     return run(options, fetch=fetch)
 
 
-for part in (reading.app, conflicts.app, forgetting.app):
+for part in (reading.app, conflicts.app, forgetting.app, archive.app, worker.app):
     app.add_typer(part)
 app.add_typer(review.app, name="review")
 app.add_typer(files.app, name="files")
+app.add_typer(jobs.app, name="jobs")
+app.add_typer(sessions.app, name="sessions")

@@ -65,12 +65,12 @@ QUESTIONS = (
     ),
     Question(
         "Why was the checkout down?",
-        "Recency: it happened twice; the older event is closer, the fresh one leads.",
+        "Recency: it happened twice, and is told in much the same words; the fresh one leads.",
         "certificate",
     ),
     Question(
         "How do we deploy the shop?",
-        "Reinforcement: the other way is closer, the one said four times leads.",
+        "Reinforcement: the other way is about as close; the one said four times leads.",
         "deploy",
     ),
     Question(

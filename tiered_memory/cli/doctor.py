@@ -76,7 +76,7 @@ def _memory(options: Options) -> Iterator[Check]:
 def _embedder(options: Options) -> Check:
     try:
         embedder = options.embedder()
-        embed(embedder, ["a probe"])
+        embed(embedder, ["a probe"], "<f4")
     except TieredMemoryError as error:
         return Check("embedder", "bad", str(error), "cure that, or choose another one with --embedder")
     return Check("embedder", "ok", f"{embedder.id}, {embedder.dimensions} dimensions")

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import typer
 from attrs import asdict
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tiered_memory import clock, ranking
-from tiered_memory.config import EpisodicConfig
+from tiered_memory import clock
 from tiered_memory.errors import TieredMemoryError
 from tiered_memory.items import RecalledMemory
+
+_TERMS = {"similarity": "cosine", "text": "words", "reranker": "re-ranker"}
+_GAINS = ("neighbours", "month", "speaker", "question")
 
 
 class Answer(NamedTuple):
@@ -76,23 +79,30 @@ def hits_table(
         scope = f", scope {'(none)' if hit.scope is None else printable(hit.scope)}" if with_scope else ""
         believed = ", now superseded" if hit.status == "superseded" else ""
         reason = Text(why(hit, now) + believed + scope, style="dim")
-        table.add_row(f"{hit.score:.2f}", hit.tier, Group(Text(printable(hit.text)), reason))
+        table.add_row(f"{hit.score:.2f}", hit.tier, Group(Text(printable(hit.text)), reason, *_neighbours(hit)))
     return table if table.row_count else Text("nothing found", style="dim")
 
 
+def _neighbours(hit: RecalledMemory) -> Iterator[RenderableType]:
+    for side, memories in (("before", hit.before), ("after", hit.after)):
+        for memory in memories:
+            yield Padding(Text(f"{side}: {printable(memory.text)}", style="dim"), (0, 0, 0, 2))
+
+
 def why(hit: RecalledMemory, now: datetime) -> str:
-    """What the score of `hit` is made of, under the default settings of the tiers."""
-    if hit.similarity is None:
-        return "a recent note, newest first"
-    parts = [f"cosine {hit.similarity:.2f}"]
-    if hit.tier == "episodic":
-        age = now - hit.at
-        freshness = ranking.recency(age.total_seconds(), EpisodicConfig().half_life)
-        parts.append(f"fresh {freshness:.2f} ({ago(age)})")
-    if hit.tier == "procedural":
-        times = "once" if hit.uses == 1 else f"{hit.uses} times"
-        parts.append(f"proven {ranking.reinforcement(hit.uses):.2f} (remembered {times})")
-    return ", ".join(parts)
+    """What the score of `hit` was made from at the time `now`, in words."""
+    found = ["a recent note, newest first"] if hit.tier == "working" else []
+    return ", ".join(found + [_reason(name, value, hit, now) for name, value in hit.why.items()])
+
+
+def _reason(name: str, value: float, hit: RecalledMemory, now: datetime) -> str:
+    if name == "recency":
+        return f"fresh {value:.2f} ({ago(now - hit.at)})"
+    if name == "reinforcement":
+        return f"proven {value:.2f} (remembered {'once' if hit.uses == 1 else f'{hit.uses} times'})"
+    if name in _GAINS:
+        return f"{name} {value:+.2f}"
+    return f"{_TERMS.get(name, name)} {value:.2f}"
 
 
 def ago(age: timedelta) -> str:

@@ -15,6 +15,7 @@ from redis.exceptions import (
 
 from tiered_memory.errors import (
     CorruptRecord,
+    IndexUnavailable,
     ResultLimitExceeded,
     StoreError,
     StoreUnavailable,
@@ -26,7 +27,7 @@ _REFUSALS: tuple[tuple[str, type[StoreError], str], ...] = (
     ("CONFLICT", UpdateConflict, "what was to be updated was changed meanwhile"),
     ("CORRUPT", CorruptRecord, "a key of the store isn't as we wrote it, nothing was changed"),
     ("WRONGTYPE", CorruptRecord, "a key of the store has another type than it should"),
-    ("no such index", StoreUnavailable, "the index is gone, maybe Redis was flushed; the next call makes it anew"),
+    ("no such index", IndexUnavailable, "the index is gone, maybe Redis was flushed; the next call makes it anew"),
     ("LIMIT exceeds", ResultLimitExceeded, "the server's MAXSEARCHRESULTS is below what was asked for; raise it"),
     ("unknown command", StoreUnsupported, "the server lacks a command; Redis 8 or Redis Stack 7.4 is needed"),
     ("NOPERM", StoreError, "the Redis user may not run a command that is needed; grant it"),

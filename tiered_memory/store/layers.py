@@ -5,7 +5,7 @@ from __future__ import annotations
 from tiered_memory import clock
 from tiered_memory.engine.reply import text
 from tiered_memory.engine.scripts import call
-from tiered_memory.errors import InvalidInput
+from tiered_memory.errors import CorruptRecord, InvalidInput
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, ask
 from tiered_memory.store import fallback
@@ -86,14 +86,16 @@ class LayerOperations(Bound):
         if stored is not None:
             return text(stored)
         (head,) = yield from self._fields(uri, ("text",), _HEAD)
-        return getattr(fallback, layer)((head or b"").decode(errors="ignore"))  # type: ignore[no-any-return]
+        if head is None:
+            raise CorruptRecord(f"the record of {uri!r} has no text")
+        return getattr(fallback, layer)(head.decode(errors="ignore"))  # type: ignore[no-any-return]
 
     def _fields(self, uri: Uri, names: tuple[str, ...], longest: int | str = "") -> Plan[list[bytes | None]]:
         """The values of a document's fields; raises `NotFound`."""
         keys = yield from self._keys()
         arguments = (*address(keys), longest, len(names), *names, uri)
         ((row,),) = yield from ask(call("tree_get", keys.scopes, arguments))
-        if not row or row[0] != b"doc":
+        if not row or row[0] != b"doc" or not row[3]:
             raise missing(uri, "no document stands")
         return row[3]  # type: ignore[no-any-return]
 

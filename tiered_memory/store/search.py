@@ -58,7 +58,7 @@ class SearchOperations(Bound):
             InvalidURI: `under` isn't a URI.
             NotFound: Nothing stands at `under`.
         """
-        sought, within, _ = check_query(query), parse(under or ROOT), check_hits(limit)
+        sought, within, _ = check_query(query), ROOT if under is None else parse(under), check_hits(limit)
         found: PathMatches = []
         after: str | None = ""
         while after is not None and len(found) < limit:
@@ -72,7 +72,7 @@ class SearchOperations(Bound):
 
         A line ends at a line feed, so that a query with one in it finds nothing. Takes and raises what `paths` does.
         """
-        sought, within, _ = check_query(query), parse(under or ROOT), check_hits(limit)
+        sought, within, _ = check_query(query), ROOT if under is None else parse(under), check_hits(limit)
         if "\n" in sought:
             return []
         rows = yield from self._scan("tree_grep", within, limit, (sought,), (_AROUND,))
@@ -95,7 +95,7 @@ class SearchOperations(Bound):
 
         And what `paths` raises.
         """
-        sought, within, _ = check_query(query), parse(under or ROOT), check_hits(limit)
+        sought, within, _ = check_query(query), ROOT if under is None else parse(under), check_hits(limit)
         wanted = check_fields(fields)
         rows = yield from self._scan("tree_keyword", within, limit, (sought,), [FIELDS[name] for name in wanted])
         return [_found(wanted, *row) for row in rows]

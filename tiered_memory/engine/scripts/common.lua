@@ -8,7 +8,11 @@ local function record_key(number) return prefix .. 'record:' .. number end
 
 local kinds = {
   slots = 'hash', order = 'zset', expiry = 'zset', retention = 'zset', waiting = 'zset', lapsing = 'zset',
-  claims = 'hash', surfaced = 'hash', surfaced_at = 'hash', tally = 'hash', settled = 'set',
+  claims = 'hash', surfaced = 'hash', surfaced_at = 'hash', tally = 'hash', settled = 'set', views = 'hash',
+}
+
+local tree_kinds = {
+  documents = 'zset', directories = 'zset', enabled = 'zset', marked = 'zset', nodes = 'hash', memories = 'hash',
 }
 
 -- A scope's tier: its token, its name, whether it keeps 'notes' or 'records', and its scope as a member of the scopes,
@@ -21,6 +25,31 @@ end
 
 local function read_tier(at, member) return tier_of(ARGV[at], ARGV[at + 1], ARGV[at + 2], member) end
 
+local function unpacked(value)
+  local readable, note = pcall(cmsgpack.unpack, value)
+  if not readable or type(note) ~= 'table' then error({ err = 'CORRUPT a note is not as we wrote it' }) end
+  return note
+end
+
+-- The token and the mark of the tree that shows memories of a tier, or nil when it shows none.
+local function tree_beside(tier)
+  if tier.beside == nil then
+    local value = redis.call('HGET', tier.views, '')
+    tier.beside = value and unpacked(value) or false
+  end
+  return tier.beside or nil
+end
+
+local function wrong_beside(tier)
+  local tree = tree_beside(tier)
+  for kind, wanted in pairs(tree and tree_kinds or {}) do
+    local found = redis.call('TYPE', key(kind, tree.token)).ok
+    if found ~= 'none' and found ~= wanted then
+      return redis.error_reply('CORRUPT ' .. kind .. ' of a tree is a ' .. found .. ', not a ' .. wanted)
+    end
+  end
+end
+
 -- Looks at every key that a script may write, before it writes any: nothing is left half done.
 local function wrong_type(tier)
   for kind, wanted in pairs(kinds) do
@@ -28,7 +57,9 @@ local function wrong_type(tier)
     if found ~= 'none' and found ~= wanted then
       return redis.error_reply('CORRUPT ' .. kind .. ' of a tier is a ' .. found .. ', not a ' .. wanted)
     end
+    if kind == 'views' and found == 'none' then tier.beside = false end
   end
+  return wrong_beside(tier)
 end
 
 local function wrong_shared_type()
@@ -60,8 +91,108 @@ local function hold(member, change)
   end
 end
 
+-- Notes that what stands or waits at an id has changed.
+local touched = {}
+
+local function touch(tier, digest)
+  touched[tier] = touched[tier] or {}
+  touched[tier][digest] = true
+end
+
+-- What stands and waits at an id, in numbers.
+local function counted_at(tier, digest)
+  local slot, claims = redis.call('HGET', tier.slots, digest), redis.call('HGET', tier.claims, digest) or ''
+  return {
+    active = slot and 1 or 0,
+    superseded = select(2, string.gsub(slot or '', ',', '')),
+    candidate = select(2, string.gsub(claims, '%d+', '')),
+    surfaced = redis.call('HEXISTS', tier.surfaced, digest),
+  }
+end
+
+-- The number of the record that a document shows which is a view of an id, and the field of its status: what is active
+-- there, else the newest that waits; nil when there is none, or it has expired.
+local function shown_at(tier, digest)
+  local slot, claims = redis.call('HGET', tier.slots, digest), redis.call('HGET', tier.claims, digest)
+  local active = slot and string.match(slot, '^%d+')
+  if active and redis.call('HEXISTS', record_key(active), 'text') == 1 then return active, 'active' end
+  for number in string.gmatch(claims or '', '%d+') do
+    if redis.call('HEXISTS', record_key(number), 'text') == 1 then return number, 'candidate' end
+  end
+end
+
+-- The record that a view shows carries the tree's mark beside its tier's token, as long as the document is enabled.
+local function mark_shown(tier, tree, uri, number, field)
+  local enabled = redis.call('ZSCORE', key('enabled', tree.token), uri)
+  local value = enabled and tier.token .. ',' .. tree.mark or tier.token
+  if redis.call('HGET', record_key(number), field) ~= value then redis.call('HSET', record_key(number), field, value) end
+end
+
+-- A candidate that isn't shown any more, since something else is, loses the mark.
+local function unmark_hidden(tier, number)
+  local value = redis.call('HGET', record_key(number), 'candidate')
+  if value and value ~= '' and value ~= tier.token then
+    redis.call('HSET', record_key(number), 'candidate', tier.token)
+  end
+end
+
+local function is_below(tree, kind, uri)
+  return redis.call('ZLEXCOUNT', key(kind, tree.token), '[' .. uri .. '/', '(' .. uri .. '0') > 0
+end
+
+-- Takes a view out of the tree; where something lies below it, a directory stays.
+local function hide_view(tier, digest, tree, view)
+  redis.call('HDEL', tier.views, digest)
+  if redis.call('HLEN', tier.views) == 1 then redis.call('DEL', tier.views) end
+  local nodes, uri = key('nodes', tree.token), view.uri
+  local value = redis.call('HGET', nodes, uri)
+  if not value then return end
+  redis.call('ZREM', key('documents', tree.token), uri)
+  redis.call('ZREM', key('enabled', tree.token), uri)
+  if is_below(tree, 'documents', uri) or is_below(tree, 'directories', uri) then
+    local node = unpacked(value)
+    redis.call('HSET', nodes, uri, cmsgpack.pack({ created_at = view.since, off = node.off, group = node.group }))
+    redis.call('ZADD', key('directories', tree.token), 0, uri)
+  else
+    redis.call('HDEL', nodes, uri)
+    redis.call('ZREM', key('marked', tree.token), uri)
+    hold(tier.member, -1)
+  end
+end
+
+local function tally_view(tree, view, now)
+  local memories, kind = key('memories', tree.token), string.match(view.uri, '^viking://user/memories/([^/]+)/')
+  for status, number in pairs(now) do
+    local change, name = number - (view[status] or 0), kind .. ':' .. status
+    if change ~= 0 and redis.call('HINCRBY', memories, name, change) == 0 then redis.call('HDEL', memories, name) end
+  end
+end
+
+-- Brings a document that is a view of an id in step with what stands and waits there.
+local function refresh_view(tier, digest, tree)
+  local value = redis.call('HGET', tier.views, digest)
+  if not value then return end
+  local view, now = unpacked(value), counted_at(tier, digest)
+  tally_view(tree, view, now)
+  if now.active + now.candidate == 0 then return hide_view(tier, digest, tree, view) end
+  local number, field = shown_at(tier, digest)
+  if view.shown and view.shown ~= number then unmark_hidden(tier, view.shown) end
+  if number then mark_shown(tier, tree, view.uri, number, field) end
+  now.uri, now.since, now.shown = view.uri, view.since, number
+  redis.call('HSET', tier.views, digest, cmsgpack.pack(now))
+end
+
+local function settle_views()
+  for tier, digests in pairs(touched) do
+    local tree = not tier.notes and tree_beside(tier)
+    for digest in pairs(tree and digests or {}) do refresh_view(tier, digest, tree) end
+  end
+  touched = {}
+end
+
 -- What each script that forgets or adds something must do in the end; passes on its answer.
 local function settle(answer)
+  settle_views()
   local held = {}
   for _, each in pairs(changes) do
     local tier, status, number = each.tier, each.status, each.number
@@ -96,12 +227,6 @@ local function first_number(list)
   local first = string.match(list, '^(%d+)[%d,]*$')
   if not first then error({ err = 'CORRUPT what stands at an id is not as we wrote it' }) end
   return first
-end
-
-local function unpacked(value)
-  local readable, note = pcall(cmsgpack.unpack, value)
-  if not readable or type(note) ~= 'table' then error({ err = 'CORRUPT a note is not as we wrote it' }) end
-  return note
 end
 
 -- When the id with this digest expires, in microseconds since 1970, or nil.
@@ -150,6 +275,7 @@ local function unqueue(tier, number, digest)
   redis.call('ZREM', tier.waiting, member)
   redis.call('ZREM', tier.lapsing, member)
   tally(tier, 'candidate', -1)
+  touch(tier, digest)
 end
 
 local function drop_claim(tier, number, digest)
@@ -201,6 +327,7 @@ local function drop_active(tier, digest)
   redis.call('ZREM', tier.retention, digest)
   unmark(tier, digest)
   tally(tier, 'active', -1)
+  touch(tier, digest)
   return 1
 end
 
@@ -252,6 +379,9 @@ local function fields_of(tier, value, digest)
   end
   return fields
 end
+
+-- What is added to a script that has the tree at hand, see `views`.
+local in_tree = {}
 
 -- What tells this state of an id from any other: what waits there, and what stands there.
 local function state_of(claims, older) return table.concat(claims, ',') .. '/' .. older .. '/' end

@@ -13,8 +13,7 @@ local timeless = known_by == math.huge
 
 -- When a fact was recorded and its mentions, or nil unless it held and was known at the times that are asked for.
 local function visible(record)
-  local recorded, from, to, expired, start =
-    string.match(record, '^(%d+) (%-?%d+) (%S+) (%S+)\n()')
+  local recorded, from, to, expired, start = string.match(record, '^(%d+) (%-?%d+) (%S+) (%S+)\n()')
   if not recorded then error({ err = 'CORRUPT a fact is not as we wrote it' }) end
   if tonumber(recorded) > known_by or tonumber(from) > from_most then return nil end
   if to ~= '-' and tonumber(to) <= to_least and tonumber(expired) <= known_by then return nil end
@@ -49,30 +48,35 @@ end
 
 local since = timeless and '-inf' or string.format('%.0f', -known_by)
 
--- Reads the newest visible facts of each entity into `found`, those in `seen` left out.
-local function gather(entities, seen, enough)
+local seen = {}
+
+-- Adds to `found` what is visible of these facts, unless it was seen already.
+local function read_new(names, found)
+  local new = {}
+  for _, name in ipairs(names) do
+    if not seen[name] then
+      seen[name] = true
+      new[#new + 1] = name
+    end
+  end
+  if #new == 0 then return end
+  for place, record in ipairs(redis.call('HMGET', graph.facts, unpack(new))) do
+    local recorded, start = visible(record or '')
+    if recorded then found[#found + 1] = { name = new[place], record = record, recorded = recorded, start = start } end
+  end
+end
+
+-- The newest visible facts of each entity that weren't seen yet, until the budget is spent or enough are found.
+local function gather(entities, enough)
   local found, left = {}, budget
   for _, entity in ipairs(entities) do
-    local name, offset = mentions_key(graph.token, entity), 0
-    while left > 0 and #found < enough do
-      local page = redis.call('ZRANGE', name, since, '+inf', 'BYSCORE', 'LIMIT', offset, math.min(left, CHUNK))
-      left, offset = left - #page, offset + #page
-      local fresh = {}
-      for _, each in ipairs(page) do
-        if not seen[each] then
-          seen[each] = true
-          fresh[#fresh + 1] = each
-        end
-      end
-      if #fresh > 0 then
-        for place, record in ipairs(redis.call('HMGET', graph.facts, unpack(fresh))) do
-          local recorded, start = visible(record or '')
-          if recorded then
-            found[#found + 1] = { name = fresh[place], record = record, recorded = recorded, start = start }
-          end
-        end
-      end
-      if #page < CHUNK then break end
+    local offset, more = 0, true
+    while more and left > 0 and #found < enough do
+      local most = math.min(left, CHUNK, enough)
+      local page =
+        redis.call('ZRANGE', mentions_key(graph.token, entity), since, '+inf', 'BYSCORE', 'LIMIT', offset, most)
+      left, offset, more = left - #page, offset + #page, #page == most
+      read_new(page, found)
     end
   end
   return found
@@ -119,11 +123,10 @@ local function siblings_of(facts, rarity)
   return list, met
 end
 
-local seen = {}
 local entities, rarity = rarest_first(asked)
-local direct = weigh(gather(entities, seen, #entities == 1 and wanted or math.huge), rarity)
+local direct = weigh(gather(entities, #entities == 1 and timeless and wanted or math.huge), rarity)
 if #direct >= wanted then return { answer(direct), {} } end
 
 local list, met = siblings_of(direct, rarity)
 local siblings, sibling_rarity = rarest_first(list)
-return { answer(direct), answer(weigh(gather(siblings, seen, math.huge), sibling_rarity, met)) }
+return { answer(direct), answer(weigh(gather(siblings, math.huge), sibling_rarity, met)) }

@@ -4,7 +4,8 @@
 -- many each search gives, the token of the tier, of how many of the best by terms the neighbours come too, then lists
 -- that begin with their length: arguments that keep to some keys, parameters with their names, fields; then the vector's
 -- field ('' for no such search), the vector, and the terms. Answers how many rows are searched, how many of them hold
--- each term, and the rows that were found: key, place in the tier's order (-1 where that doesn't matter), fields.
+-- each term, the rows that were found: key, place in the tier's order (-1 where that doesn't matter), fields; how long
+-- that order is, and how many rows expired meanwhile.
 local index, where, most, tier = ARGV[1], '(' .. ARGV[2] .. ')', ARGV[3], { token = ARGV[4], name = '' }
 local neighbours, at = tonumber(ARGV[5]), 7 + tonumber(ARGV[6])
 local order, slots = key('order', tier.token), key('slots', tier.token)
@@ -25,11 +26,15 @@ local function search(query, extra, ...)
   return redis.call('FT.SEARCH', index, query, 'DIALECT', 2, 'PARAMS', #parameters + #extra, unpack(given))
 end
 
-local found, known = {}, {}
+local found, known, gone = {}, {}, 0
 
 local function add(name, values)
-  if known[name] or #values == 0 then return end
+  if known[name] then return end
   known[name] = true
+  if #values == 0 then
+    gone = gone + 1
+    return
+  end
   local place = -1
   if neighbours > 0 then
     for each = 1, #values, 2 do
@@ -102,4 +107,4 @@ if #terms > 0 then
     end
   end
 end
-return { rows, having, found }
+return { rows, having, found, redis.call('ZCARD', order), gone }

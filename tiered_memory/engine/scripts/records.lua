@@ -52,6 +52,7 @@ local function put_in_place(tier, digest, older, newer, moment)
     'superseded_by', newer, unpack(marks))
   redis.call('HSET', tier.slots, digest, newer .. ',' .. redis.call('HGET', tier.slots, digest))
   tally(tier, 'superseded', 1)
+  touch(tier, digest)
 end
 
 -- Puts record `number` where nothing stands.
@@ -59,6 +60,7 @@ local function put_first(tier, digest, number)
   redis.call('HSET', tier.slots, digest, number)
   redis.call('ZADD', tier.order, number, digest)
   tally(tier, 'active', 1)
+  touch(tier, digest)
 end
 
 -- Evicts what is over the tier's bound: of notes the first one in, of records the least retained that is not among

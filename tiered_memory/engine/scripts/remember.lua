@@ -18,8 +18,8 @@ for place = 1, tonumber(ARGV[3]) do
   at = at + 7
 end
 
-local items = {}
-while at <= #ARGV do
+local items, last_argument = {}, in_tree.first and in_tree.first - 1 or #ARGV
+while at <= last_argument do
   local item = {
     tier = tiers[tonumber(ARGV[at])], digest = ARGV[at + 1], mode = ARGV[at + 2], expected = ARGV[at + 3],
     text = ARGV[at + 4], metadata = ARGV[at + 5], at = ARGV[at + 6], expires = ARGV[at + 7],
@@ -95,6 +95,7 @@ local function refusal()
     if corrupt(item) then return redis.error_reply('CORRUPT a memory of the batch is not as we wrote it') end
     if item.mode == 'update' and changed_meanwhile(item) then return redis.error_reply('CONFLICT') end
   end
+  return in_tree.refused and in_tree.refused(items)
 end
 
 local number = 0 -- of the newest record or note; all numbers of the batch are taken at once
@@ -121,6 +122,7 @@ local function record_new(item)
   stage(tier, 'order', number, item.digest)
   stage(tier, 'retention', retention_score(tier, item.importance, 1, ARGV[1]), item.digest)
   tally(tier, 'active', 1)
+  touch(tier, item.digest)
   if item.expires ~= '' then
     put_staged(tier)
     set_expiry(tier, item.digest, item.expires, item.ttl)
@@ -201,6 +203,7 @@ local function queue(item)
   redis.call('ZADD', tier.waiting, number, member)
   redis.call('HSET', tier.claims, item.digest, table.concat({ number, unpack(claims) }, ','))
   tally(tier, 'candidate', 1)
+  touch(tier, item.digest)
   return 'queued'
 end
 
@@ -286,6 +289,7 @@ end
 
 local wrong = wrong_shared_type()
 for _, tier in ipairs(tiers) do wrong = wrong or wrong_type(tier) end
+wrong = wrong or in_tree.wrong and in_tree.wrong(items)
 if wrong then return wrong end
 
 sweep_due(now, 2)
@@ -308,4 +312,5 @@ for _, tier in ipairs(tiers) do
   put_staged(tier)
   evict(tier, #items, tier.new)
 end
+if in_tree.show then in_tree.show(items, outcomes) end
 return settle(outcomes)

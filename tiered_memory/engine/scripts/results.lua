@@ -10,7 +10,7 @@ local function result_record(tree, uri, content_hash)
   return record_key(number)
 end
 
--- Completes a job, and has its result stored if it is wanted: store(record, content_hash) may still answer why it isn't.
+-- Completes a job, and has its result stored if it is wanted: store(record, content_hash) may still answer why not.
 -- Answers '' when it is stored, else why not; 'another' when the job is one of another URI, which changes nothing.
 local function deliver(tree, number, uri, now, store)
   local queue = queue_of(tree.member, tree.token)

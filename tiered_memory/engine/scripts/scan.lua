@@ -5,8 +5,8 @@ local MOST_DOCUMENTS, MOST_BYTES = 500, 4 * 1024 * 1024
 -- A text without differences of case; it has a copy that is folded where more is to be folded than ASCII.
 local function folded_text(text, copy) return copy or string.lower(text) end
 
--- Calls visit(uri, record) for each document that is enabled, at or below `under` and after `after`, until it has enough
--- and answers true. Answers where to go on from, '' at the end.
+-- Calls visit(uri, record) for each document that is enabled, at or below `under` and after `after`, which answers how
+-- many bytes it read, and whether it has enough. Answers where to go on from, '' at the end.
 local function scan(tree, under, after, visit)
   local uris = following_uris(tree.enabled, under, after, MOST_DOCUMENTS)
   local read = 0

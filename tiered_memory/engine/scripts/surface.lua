@@ -6,7 +6,7 @@ local function mark(tier, moment, digests)
   for place, value in ipairs(redis.call('HMGET', tier.slots, unpack(digests))) do
     local digest = digests[place]
     if value then
-      redis.call('HINCRBY', tier.surfaced, digest, 1)
+      if redis.call('HINCRBY', tier.surfaced, digest, 1) == 1 then touch(tier, digest) end
       moments[#moments + 1], moments[#moments + 2] = digest, moment
       if tier.half_life then
         local kept = redis.call('HMGET', record_key(first_number(value)), 'importance', 'uses')
@@ -28,4 +28,4 @@ while at <= #ARGV do
   end
   at = last + 1
 end
-return 1
+return settle(1)

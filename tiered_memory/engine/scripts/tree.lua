@@ -1,11 +1,9 @@
 -- How a scope's tree lies: URIs of documents and of directories each in a sorted set, in the order of their bytes; a
--- hash URI → node, packed. A node is a document with the number of its `record` (or a `view` of a memory's slot), or a
+-- hash URI to node, packed. A node is a document with the number of its `record` (or a `view` of a memory's slot), or a
 -- directory with the time of its making, `created_at`. One that is switched off itself, or has a group of its own, says
 -- so at `off` and `group`, and is among the marked. Documents that are enabled in effect are a third sorted set.
 local ROOT = 'viking://'
 local PART = 1000 -- how many values one command is given at the most, since Lua's stack is bounded
-
-local tree_kinds = { documents = 'zset', directories = 'zset', enabled = 'zset', marked = 'zset', nodes = 'hash' }
 
 -- A scope's tree: the scope as a member of the scopes, the tree's token, and what marks the records of its documents.
 local function tree_of(member, token, mark)
@@ -18,6 +16,8 @@ local function read_tree(at) return tree_of(ARGV[at], ARGV[at + 1], ARGV[at + 2]
 
 local function corrupt_tree(what) return redis.error_reply('CORRUPT ' .. what .. ' is not as we wrote it') end
 
+local function is_whole(value) return not value or string.match(value, '^%-?%d+$') ~= nil end
+
 -- Looks at every key of the tree that a script may write, before it writes any.
 local function wrong_tree(tree)
   for kind, wanted in pairs(tree_kinds) do
@@ -26,8 +26,8 @@ local function wrong_tree(tree)
   end
   local wrong = wrong_shared_type()
   if wrong then return wrong end
-  if not tonumber(redis.call('GET', sequence) or 0) then return corrupt_tree('the sequence') end
-  if not tonumber(redis.call('HGET', holding, tree.member) or 0) then return corrupt_tree('the number of what a scope holds') end
+  if not is_whole(redis.call('GET', sequence)) then return corrupt_tree('the sequence') end
+  if not is_whole(redis.call('HGET', holding, tree.member)) then return corrupt_tree('what a scope holds') end
 end
 
 -- What must be done once at the end of a script that writes: a scope is held by each of its nodes.
@@ -98,9 +98,7 @@ local function is_document(node) return node ~= nil and (node.record or node.vie
 local function record_of(node)
   if node.record then return node.record end
   local token, digest = string.match(node.view or '', '^(%x+):(%x+)$')
-  if not token then return nil end
-  local numbers = redis.call('HGET', key('slots', token), digest) or redis.call('HGET', key('claims', token), digest)
-  return numbers and first_number(numbers) or nil
+  if token then return shown_at({ slots = key('slots', token), claims = key('claims', token) }, digest) end
 end
 
 -- Whether what stands at a URI, or would, is enabled in effect, and its group: what the nearest node says.
@@ -138,8 +136,8 @@ local function retire_vectors(number)
   if #names > 0 then redis.call('HDEL', record_key(number), unpack(names)) end
 end
 
--- Reads the documents of a write from ARGV: their number, then for each its URI, the number of fields to set, their names
--- and values, the number of fields to drop and their names. Answers them, and the place behind.
+-- Reads the documents of a write from ARGV: their number, then for each its URI, the number of fields to set, their
+-- names and values, the number of fields to drop and their names. Answers them, and the place behind.
 local function read_documents(at)
   local documents = {}
   for place = 1, tonumber(ARGV[at]) do
@@ -155,13 +153,20 @@ local function read_documents(at)
   return documents, at + 1
 end
 
+-- The nearest URI above that something stands at, or nil.
+local function nearest_above(tree, uri)
+  local above = parent_of(uri)
+  while above and not node_of(tree, above) do above = parent_of(above) end
+  return above
+end
+
 local function is_hash_or_none(name)
   local found = redis.call('TYPE', name).ok
   return found == 'none' or found == 'hash'
 end
 
 -- Why these documents can't be written, or nil. Where one shall stand there may be none yet, or a document of its own,
--- not a directory and not a memory.
+-- not a directory and not a memory. Reads whatever writing needs to know, since it may turn out not to be ours.
 local function refused_documents(tree, documents)
   local number = tonumber(redis.call('GET', sequence) or 0)
   for place, document in ipairs(documents) do
@@ -170,6 +175,7 @@ local function refused_documents(tree, documents)
     local own = node and node.record or string.format('%.0f', number + place)
     if not is_hash_or_none(record_key(own)) then return corrupt_tree('a record') end
     effective(tree, document.uri)
+    nearest_above(tree, document.uri)
     tree.planned[document.uri] = true
   end
 end
@@ -230,8 +236,8 @@ local function put_view(tree, uri, token, digest, now)
   if not node_of(tree, uri) then add_document(tree, uri, { view = token .. ':' .. digest }, now) end
 end
 
--- What else must go with a subtree: whoever keeps something by URI adds `wrong(tree, uri)`, which answers an error reply
--- or nil before anything is written, and `remove(tree, uri)`.
+-- What else must go with a subtree: whoever keeps something by URI adds `wrong(tree, uri)`, which answers an error
+-- reply or nil before anything is written, and `remove(tree, uri)`.
 local on_remove = {}
 
 local function wrong_removal(tree, uri)

@@ -1,7 +1,8 @@
 #!lua flags=no-writes
--- Names what stands directly below a directory: ARGV is the tree's address, its URI, 'documents' or 'directories', the name
--- to go on after ('' at first), and how many names at the most. Answers what stands there ('' for nothing), and the names.
--- Whatever lies deeper is passed over at once: its URIs begin with a name and a slash, and '0' comes after the slash.
+-- Names what stands directly below a directory: ARGV is the tree's address, its URI, 'documents' or 'directories', the
+-- name to go on after ('' at first), and how many names at the most.
+-- Answers what stands there ('' for nothing), and the names. Whatever lies deeper is passed over at once: its URIs
+-- begin with a name and a slash, and '0' comes after the slash.
 local tree, uri, after, most = read_tree(1), ARGV[4], ARGV[6], tonumber(ARGV[7])
 local node, set = node_of(tree, uri), tree[ARGV[5]]
 if not node then return { '', {} } end

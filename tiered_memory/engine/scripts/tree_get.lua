@@ -1,6 +1,6 @@
 #!lua flags=no-writes
--- Reads nodes: ARGV is the tree's address, how many bytes of a text are wanted ('' for all), the number of fields, their
--- names, then URIs. Answers for each nothing, or its kind, whether it is enabled, its group, and the values of a
+-- Reads nodes: ARGV is the tree's address, how many bytes of a text are wanted ('' for all), the number of fields,
+-- their names, then URIs. Answers for each nothing, or its kind, whether it is enabled, its group, and the values of a
 -- document's fields or when a directory was made.
 local tree, longest, count = read_tree(1), tonumber(ARGV[4]), tonumber(ARGV[5])
 local fields = { unpack(ARGV, 6, 5 + count) }

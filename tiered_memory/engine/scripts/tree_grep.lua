@@ -1,9 +1,10 @@
 #!lua flags=no-writes
--- Finds lines that have a substring in them: ARGV is the tree's address, the URI that their documents are or lie below, the
--- one to go on after ('' at first), the folded needle, how many lines at the most, and how much of a line is wanted on
--- either side of the needle. Answers where to go on from ('' at the end), then for each its URI, its number, the line
--- or what lies around the needle, and after how many bytes of that the needle begins: -1 when only the client can tell,
--- since it was found in a folded copy, whose bytes are others. Answers nothing when there is nothing to search.
+-- Finds lines that have a substring in them: ARGV is the tree's address, the URI that their documents are or lie below,
+-- the one to go on after ('' at first), the folded needle, how many lines at the most, and how much of a line is wanted
+-- on either side of the needle.
+-- Answers where to go on from ('' at the end), then for each its URI, its number, the line or what lies around the
+-- needle, and after how many bytes of that the needle begins: -1 when only the client can tell, since it was found in a
+-- folded copy, whose bytes are others. Answers nothing when there is nothing to search.
 local tree, under, after, needle, most, around =
   read_tree(1), ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 if not is_there(tree, under) then return {} end

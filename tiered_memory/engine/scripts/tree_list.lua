@@ -1,6 +1,6 @@
 #!lua flags=no-writes
--- Lists documents in the order of their URIs: ARGV is the tree's address, 'documents' or 'enabled', the URI that they are or
--- lie below, the URI to go on after ('' at first), how many to pass over and how many at the most.
+-- Lists documents in the order of their URIs: ARGV is the tree's address, 'documents' or 'enabled', the URI that they
+-- are or lie below, the URI to go on after ('' at first), how many to pass over and how many at the most.
 -- Answers how many there are, and for each its URI, whether it is enabled, and its group.
 local tree, under, after, offset, limit = read_tree(1), ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 local set = tree[ARGV[4]]

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- Lists nodes that are enabled in effect: ARGV is the tree's address, the URI that they are or lie below, the one to go on
--- after ('' at first), and how many of each kind at the most.
--- Answers the URIs of documents and the last one that was looked at ('' when there are no more), the same of directories;
--- nothing when there is nothing to search.
+-- Lists nodes that are enabled in effect: ARGV is the tree's address, the URI that they are or lie below, the one to go
+-- on after ('' at first), and how many of each kind at the most.
+-- Answers the URIs of documents and the last one that was looked at ('' when there are no more), and the same of
+-- directories; nothing when there is nothing to search.
 local tree, under, after, most = read_tree(1), ARGV[4], ARGV[5], tonumber(ARGV[6])
 if not is_there(tree, under) then return {} end
 

@@ -1,6 +1,6 @@
 -- Writes documents and their jobs, wholly or not at all: ARGV is now, the tree's address, the documents, the jobs.
--- Answers 'written', for each document whether it was 'created' or 'replaced', and the jobs' numbers; or 'kind_conflict'
--- and where.
+-- Answers 'written', for each document whether it was 'created' or 'replaced', and the jobs' numbers; or
+-- 'kind_conflict' and where.
 local now, tree = ARGV[1], read_tree(2)
 local documents, at = read_documents(5)
 local jobs, queue = read_jobs(at), queue_of(tree.member, tree.token)

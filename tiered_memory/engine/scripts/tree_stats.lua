@@ -1,6 +1,6 @@
 #!lua flags=no-writes
--- Counts a tree: ARGV is the tree's address. Answers how many documents and directories there are, then the first segment
--- of URIs and how many documents lie there, one after the other.
+-- Counts a tree: ARGV is the tree's address. Answers how many documents and directories there are, then the first
+-- segment of URIs and how many documents lie there, one after the other; one may come twice.
 local tree = read_tree(1)
 local counts = {}
 local first, last = bounds_below(ROOT)

@@ -7,7 +7,10 @@ from datetime import timedelta
 from math import log2
 
 TOLERANCE = 1e-6
-"""How far a cosine in float32 may be off, so that rounding never loses an exact match at a threshold."""
+"""How far a cosine of vectors in float32 may be off, so that rounding never loses an exact match at a threshold."""
+
+HALF_TOLERANCE = 1e-3
+"""The same for vectors in float16."""
 
 DEFAULT_THRESHOLD = 0.7
 """The least cosine of a hit, where neither the caller nor the embedder names one."""
@@ -28,9 +31,9 @@ def cosines(vectors: Sequence[bytes], query: bytes, numbers: str) -> list[float]
     return [similarity(1 - cosine) for cosine in (rows @ asked / lengths).tolist()]
 
 
-def least(threshold: float) -> float:
+def least(threshold: float, tolerance: float = TOLERANCE) -> float:
     """The least cosine that reaches a threshold, which is inclusive."""
-    return threshold - TOLERANCE
+    return threshold - tolerance
 
 
 def position(place: int, count: int) -> float:

@@ -148,5 +148,5 @@ def _passing(found: Found) -> Callable[[Row], bool]:
         return lambda row: row.matched > 0
     words_suffice = search.threshold is None
     least = found.tier.least(search)
-    least = ranking.least(min(least, least * _LEAST_SHARE) if words_suffice else least)
+    least = ranking.least(min(least, least * _LEAST_SHARE) if words_suffice else least, search.keyspace.tolerance)
     return lambda row: (row.similarity is not None and row.similarity >= least) or (words_suffice and row.matched > 0)

@@ -58,25 +58,25 @@ def by_similarity(tier: VectorTier, search: Search) -> Plan[list[Candidate]]:
         with as_written():
             best = sorted(_passing(tier, seen, search, threshold))[: search.k]
             kth = -best[-1][0] if len(best) == search.k else None
-            if _is_final(kth, seen, threshold, tier.weight):
+            if _is_final(kth, seen, search, threshold, tier.weight):
                 return [_candidate(tier, row) for row in best]
-            leads_from = _leads_from(tier, seen, kth, search.moment)
+            leads_from = _leads_from(tier, seen, kth, search)
         count *= 4
         seen = yield from _further_look(tier, search, seen, count, leads_from)
 
 
-def _is_final(kth: float | None, seen: _Seen, threshold: float, weight: float) -> bool:
-    if seen.complete or seen.cosine < ranking.least(threshold):
+def _is_final(kth: float | None, seen: _Seen, search: Search, threshold: float, weight: float) -> bool:
+    if seen.complete or seen.cosine < ranking.least(threshold, search.keyspace.tolerance):
         return True
     return ranking.is_final(kth, ranking.blend(seen.cosine, seen.bonus, weight))
 
 
-def _leads_from(tier: VectorTier, seen: _Seen, kth: float | None, now: int) -> float | None:
+def _leads_from(tier: VectorTier, seen: _Seen, kth: float | None, search: Search) -> float | None:
     """The least number of `leads_by` by which an unseen row could reach the k-th score."""
     if not tier.weight or kth is None:
         return None
-    bonus = (kth - ranking.TOLERANCE - (1 - tier.weight) * seen.cosine) / tier.weight
-    return tier.leads_from(bonus, now) if 0 < bonus < 1 else None
+    bonus = (kth - search.keyspace.tolerance - (1 - tier.weight) * seen.cosine) / tier.weight
+    return tier.leads_from(bonus, search.moment) if 0 < bonus < 1 else None
 
 
 def _first_look(tier: VectorTier, search: Search, count: int) -> Plan[_Seen]:
@@ -123,7 +123,7 @@ def _near(close: list[tuple[bytes, Fields]]) -> dict[bytes, tuple[float, Fields]
 
 
 def _passing(tier: VectorTier, seen: _Seen, search: Search, threshold: float) -> list[_Row]:
-    least, scope, now = ranking.least(threshold), search.scope, search.now
+    least, scope, now = ranking.least(threshold, search.keyspace.tolerance), search.scope, search.now
     alive = (
         (cosine, fields)
         for cosine, fields in seen.rows.values()

@@ -46,7 +46,7 @@ def conflicts(
         settled = yield from _settled(keyspace, keeping, scope)
         pairs += [
             (cosine, keeping, vectors.ids[a], vectors.ids[b])
-            for cosine, a, b in _near(vectors, threshold)
+            for cosine, a, b in _near(vectors, threshold, keyspace.tolerance)
             if _pair(vectors.numbers[a], vectors.numbers[b]) not in settled
         ]
     if not comparable:
@@ -86,14 +86,14 @@ def _load(keyspace: Keyspace, keeping: Keeping, scope: str | None) -> Plan[_Vect
     return _Vectors([ids[at] for at in order], [numbers[at] for at in order], unit)
 
 
-def _near(vectors: _Vectors, threshold: float) -> list[tuple[float, int, int]]:
+def _near(vectors: _Vectors, threshold: float, tolerance: float) -> list[tuple[float, int, int]]:
     """The cosine and the places of each pair that is near enough, the lower id first."""
     import numpy as np
 
     found = []
     for start in range(0, len(vectors.ids), _STEP):
         cosines = vectors.unit[start : start + _STEP] @ vectors.unit[start:].T
-        rows, columns = np.nonzero(np.triu(cosines >= threshold - ranking.TOLERANCE, k=1))
+        rows, columns = np.nonzero(np.triu(cosines >= ranking.least(threshold, tolerance), k=1))
         found += [
             (round(float(cosines[row, column]), 6), start + int(row), start + int(column))
             for row, column in zip(rows, columns, strict=True)

@@ -41,7 +41,7 @@ class Gate:
         keys = keyspace.of(scope)
         replies = yield from ask(*(_neighbours(keyspace, keys, entry) for entry in unsuspected.values()))
         for (place, entry), reply in zip(unsuspected.items(), replies, strict=True):
-            twin = _twin(reply, keys, entry.item, bound, now)
+            twin = _twin(reply, keys, entry.item, bound, keyspace.tolerance, now)
             if twin is not None:
                 reasons[place] = f"near_duplicate of {twin}"
         return reasons
@@ -67,10 +67,10 @@ def _neighbours(keyspace: Keyspace, keys: ScopeKeys, entry: Entry) -> Command:
     return nearest(keys.index, where, vector, fields, _NEIGHBOURS)
 
 
-def _twin(reply: object, keys: ScopeKeys, item: MemoryItem, bound: float, now: int) -> str | None:
+def _twin(reply: object, keys: ScopeKeys, item: MemoryItem, bound: float, tolerance: float, now: int) -> str | None:
     """The id of an active memory of another id that is as near as the bound, if there is one."""
     for _, fields in rows(reply):
-        near = bool(fields) and ranking.similarity(float(fields[b"distance"])) >= ranking.least(bound)
+        near = bool(fields) and ranking.similarity(float(fields[b"distance"])) >= ranking.least(bound, tolerance)
         if near and is_of(fields, keys) and not expired(fields, now) and fields[b"id"] != item.key.encode():
             return fields[b"id"].decode()
     return None

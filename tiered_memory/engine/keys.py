@@ -56,6 +56,7 @@ from functools import lru_cache
 
 from attrs import frozen
 
+from tiered_memory import ranking
 from tiered_memory.scope import digest
 
 KINDS = (
@@ -149,6 +150,11 @@ class Keyspace:
     """The name of the vector field of the embedder in use."""
     numbers: str = "<f4"
     """The type of the numbers that vectors are made of, as numpy names it."""
+
+    @property
+    def tolerance(self) -> float:
+        """How far a cosine may be off."""
+        return ranking.TOLERANCE if self.numbers == "<f4" else ranking.HALF_TOLERANCE
 
     @property
     def meta(self) -> str:

@@ -26,9 +26,9 @@ end
 local function read_tier(at, member) return tier_of(ARGV[at], ARGV[at + 1], ARGV[at + 2], member) end
 
 local function unpacked(value)
-  local readable, note = pcall(cmsgpack.unpack, value)
-  if not readable or type(note) ~= 'table' then error({ err = 'CORRUPT a note is not as we wrote it' }) end
-  return note
+  local readable, map = pcall(cmsgpack.unpack, value)
+  if not readable or type(map) ~= 'table' then error({ err = 'CORRUPT what is packed is not as we wrote it' }) end
+  return map
 end
 
 -- The token and the mark of the tree that shows memories of a tier, or nil when it shows none.
@@ -99,96 +99,7 @@ local function touch(tier, digest)
   touched[tier][digest] = true
 end
 
--- What stands and waits at an id, in numbers.
-local function counted_at(tier, digest)
-  local slot, claims = redis.call('HGET', tier.slots, digest), redis.call('HGET', tier.claims, digest) or ''
-  return {
-    active = slot and 1 or 0,
-    superseded = select(2, string.gsub(slot or '', ',', '')),
-    candidate = select(2, string.gsub(claims, '%d+', '')),
-    surfaced = redis.call('HEXISTS', tier.surfaced, digest),
-  }
-end
-
--- The number of the record that a document shows which is a view of an id, and the field of its status: what is active
--- there, else the newest that waits; nil when there is none, or it has expired.
-local function shown_at(tier, digest)
-  local slot, claims = redis.call('HGET', tier.slots, digest), redis.call('HGET', tier.claims, digest)
-  local active = slot and string.match(slot, '^%d+')
-  if active and redis.call('HEXISTS', record_key(active), 'text') == 1 then return active, 'active' end
-  for number in string.gmatch(claims or '', '%d+') do
-    if redis.call('HEXISTS', record_key(number), 'text') == 1 then return number, 'candidate' end
-  end
-end
-
--- The record that a view shows carries the tree's mark beside its tier's token, as long as the document is enabled.
-local function mark_shown(tier, tree, uri, number, field)
-  local enabled = redis.call('ZSCORE', key('enabled', tree.token), uri)
-  local value = enabled and tier.token .. ',' .. tree.mark or tier.token
-  if redis.call('HGET', record_key(number), field) ~= value then redis.call('HSET', record_key(number), field, value) end
-end
-
--- A candidate that isn't shown any more, since something else is, loses the mark.
-local function unmark_hidden(tier, number)
-  local value = redis.call('HGET', record_key(number), 'candidate')
-  if value and value ~= '' and value ~= tier.token then
-    redis.call('HSET', record_key(number), 'candidate', tier.token)
-  end
-end
-
-local function is_below(tree, kind, uri)
-  return redis.call('ZLEXCOUNT', key(kind, tree.token), '[' .. uri .. '/', '(' .. uri .. '0') > 0
-end
-
--- Takes a view out of the tree; where something lies below it, a directory stays.
-local function hide_view(tier, digest, tree, view)
-  redis.call('HDEL', tier.views, digest)
-  if redis.call('HLEN', tier.views) == 1 then redis.call('DEL', tier.views) end
-  local nodes, uri = key('nodes', tree.token), view.uri
-  local value = redis.call('HGET', nodes, uri)
-  if not value then return end
-  redis.call('ZREM', key('documents', tree.token), uri)
-  redis.call('ZREM', key('enabled', tree.token), uri)
-  if is_below(tree, 'documents', uri) or is_below(tree, 'directories', uri) then
-    local node = unpacked(value)
-    redis.call('HSET', nodes, uri, cmsgpack.pack({ created_at = view.since, off = node.off, group = node.group }))
-    redis.call('ZADD', key('directories', tree.token), 0, uri)
-  else
-    redis.call('HDEL', nodes, uri)
-    redis.call('ZREM', key('marked', tree.token), uri)
-    hold(tier.member, -1)
-  end
-end
-
-local function tally_view(tree, view, now)
-  local memories, kind = key('memories', tree.token), string.match(view.uri, '^viking://user/memories/([^/]+)/')
-  for status, number in pairs(now) do
-    local change, name = number - (view[status] or 0), kind .. ':' .. status
-    if change ~= 0 and redis.call('HINCRBY', memories, name, change) == 0 then redis.call('HDEL', memories, name) end
-  end
-end
-
--- Brings a document that is a view of an id in step with what stands and waits there.
-local function refresh_view(tier, digest, tree)
-  local value = redis.call('HGET', tier.views, digest)
-  if not value then return end
-  local view, now = unpacked(value), counted_at(tier, digest)
-  tally_view(tree, view, now)
-  if now.active + now.candidate == 0 then return hide_view(tier, digest, tree, view) end
-  local number, field = shown_at(tier, digest)
-  if view.shown and view.shown ~= number then unmark_hidden(tier, view.shown) end
-  if number then mark_shown(tier, tree, view.uri, number, field) end
-  now.uri, now.since, now.shown = view.uri, view.since, number
-  redis.call('HSET', tier.views, digest, cmsgpack.pack(now))
-end
-
-local function settle_views()
-  for tier, digests in pairs(touched) do
-    local tree = not tier.notes and tree_beside(tier)
-    for digest in pairs(tree and digests or {}) do refresh_view(tier, digest, tree) end
-  end
-  touched = {}
-end
+local settle_views -- brings documents that are views of ids which were touched in step, see `shown`
 
 -- What each script that forgets or adds something must do in the end; passes on its answer.
 local function settle(answer)

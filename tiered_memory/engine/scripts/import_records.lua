@@ -15,9 +15,9 @@ local layout = {
   'surfaced', 'surfaced_at',
 }
 
-local ids, at = {}, 9
-while at <= #ARGV do
-  local id = { digest = ARGV[at], waits = ARGV[at + 1] == 'claims', records = {} }
+local ids, at, last_argument = {}, 9, in_tree.first and in_tree.first - 1 or #ARGV
+while at <= last_argument do
+  local id = { tier = tier, digest = ARGV[at], waits = ARGV[at + 1] == 'claims', records = {} }
   local count = tonumber(ARGV[at + 2])
   at = at + 3
   for place = 1, count do
@@ -86,7 +86,10 @@ local function look_at_claim(id)
   return 'imported'
 end
 
-local function look_at(id) return (id.waits and look_at_claim or look_at_chain)(id) end
+local function look_at(id, place)
+  if in_tree.is_taken and in_tree.is_taken(place) then return 'conflict' end
+  return (id.waits and look_at_claim or look_at_chain)(id)
+end
 
 local function given(...)
   local fields, named = {}, { ... }
@@ -155,16 +158,17 @@ local function write_claim(id)
   table.insert(claims, 1, number)
   set_claims(tier, id.digest, claims)
   tally(tier, 'candidate', 1)
+  touch(tier, id.digest)
 end
 
-local wrong = wrong_shared_type() or wrong_type(tier)
+local wrong = wrong_shared_type() or wrong_type(tier) or in_tree.wrong and in_tree.wrong()
 if wrong then return wrong end
 local outcomes, new = {}, {}
-for place, id in ipairs(ids) do outcomes[place] = look_at(id) end -- raises, before any write, where one isn't ours
+for place, id in ipairs(ids) do outcomes[place] = look_at(id, place) end -- raises, before any write, where one isn't ours
 if ARGV[8] == 'look' then return outcomes end
 
 for place, id in ipairs(ids) do
-  local outcome, first = look_at(id)
+  local outcome, first = look_at(id, place)
   if outcome == 'imported' then
     if id.waits then write_claim(id) else write_chain(id, first) end
     new[id.digest] = not id.waits or nil
@@ -172,4 +176,5 @@ for place, id in ipairs(ids) do
   outcomes[place] = outcome
 end
 evict(tier, #ids, new)
+if in_tree.show then in_tree.show(ids, outcomes) end
 return settle(outcomes)

@@ -1,6 +1,6 @@
 -- How a scope's tree lies: URIs of documents and of directories each in a sorted set, in the order of their bytes; a
--- hash URI to node, packed. A node is a document with the number of its `record` (or a `view` of a memory's slot), or a
--- directory with the time of its making, `created_at`. One that is switched off itself, or has a group of its own, says
+-- hash URI to node, packed. A node is a document with the number of its `record`, or a `view` of what a memory's `tier`
+-- has at an id, as its token and the id's digest; or a directory with the time of its making, `created_at`. One that is switched off itself, or has a group of its own, says
 -- so at `off` and `group`, and is among the marked. Documents that are enabled in effect are a third sorted set.
 local ROOT = 'viking://'
 local PART = 1000 -- how many values one command is given at the most, since Lua's stack is bounded
@@ -229,11 +229,6 @@ local function write_documents(tree, documents, now)
   end
   tree.planned = {}
   return outcomes
-end
-
--- Makes a document that is a view of a memory's slot, where there is none yet.
-local function put_view(tree, uri, token, digest, now)
-  if not node_of(tree, uri) then add_document(tree, uri, { view = token .. ':' .. digest }, now) end
 end
 
 -- What else must go with a subtree: whoever keeps something by URI adds `wrong(tree, uri)`, which answers an error

@@ -15,15 +15,18 @@ tree.effects = {}
 local after = effective(tree, uri)
 local changed = {}
 for _, each in ipairs(before ~= after and documents or {}) do
-  local record = node_of(tree, each).record
+  local record, field = record_of(node_of(tree, each))
   if record and not is_hash_or_none(record_key(record)) then return corrupt_tree('a record') end
-  if not after or effective(tree, each) then changed[#changed + 1] = { uri = each, record = record } end
+  if not after or effective(tree, each) then changed[#changed + 1] = { uri = each, record = record, field = field } end
 end
 
 save_node(tree, uri, node)
 for _, each in ipairs(changed) do
   redis.call(after and 'ZADD' or 'ZREM', tree.enabled, unpack(after and { 0, each.uri } or { each.uri }))
-  if each.record then
+  if each.field then
+    local token = string.match(node_of(tree, each.uri).view, '^%x+')
+    mark_shown({ token = token }, tree, each.uri, each.record, each.field)
+  elseif each.record then
     local fields = after and { 'active', tree.mark } or { 'active' }
     redis.call(after and 'HSET' or 'HDEL', record_key(each.record), unpack(fields))
   end

@@ -17,7 +17,7 @@ end
 
 for place = 6 + count, #ARGV do
   local node, row = node_of(tree, ARGV[place]), {}
-  if node then
+  if node and (not node.view or record_of(node)) then
     row = described(tree, ARGV[place], node)
     row[4] = is_document(node) and values(node) or node.created_at
   end

@@ -1,0 +1,1 @@
+-- Writes memories as `import_records` does, where ids are URIs of the tree; what `views` reads follows at the end of ARGV.

@@ -1,0 +1,2 @@
+-- Remembers a batch as `remember` does, where ids are URIs of the tree; what `views` reads follows at the end of ARGV.
+-- Answers for each item what happened; or 'kind_conflict' and the URI of a document that stands where a memory should.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 from common import Batch, PreparedEmbedder, environment, interleave, send, server, show, summarize
 from peers.protocol import Workload
@@ -26,11 +27,11 @@ LATER = 4_000_000_000_000_000
 class RawQueue:
     """The same keys, in a namespace of their own, without any check and without a script."""
 
-    def __init__(self, client: Redis, waiting: int) -> None:
-        self._client, self._made, self._claimed = client, waiting, 0
+    def __init__(self, client: Redis, prefix: str, waiting: int) -> None:
+        self._client, self._prefix, self._made, self._claimed = client, prefix, waiting, 0
 
     def _key(self, *parts: str) -> str:
-        return ":".join(("{raw:0}", *parts))
+        return ":".join((self._prefix, *parts))
 
     def enqueue(self, _: int) -> None:
         """What enqueueing a job writes."""
@@ -49,6 +50,11 @@ class RawQueue:
             self._moving(self._claimed, "pending", "running", claims=1, attempts=1, owner="raw", claimed_at=LATER)
         )
         self._send(self._moving(self._claimed, "running", "done"))
+
+    def clear(self) -> None:
+        """Removes all that it wrote."""
+        for key in self._client.scan_iter(f"{self._prefix}:*", count=1000):
+            self._client.unlink(key)
 
     def _send(self, batch: Batch) -> None:
         send(self._client, batch)
@@ -90,10 +96,11 @@ class RawQueue:
 
 
 def measure(url: str, jobs: int, waiting: int) -> Iterator[dict[str, Any]]:
-    """A row for each call, with so many jobs waiting already."""
+    """A row for each call, with so many jobs waiting already; what was written is gone in the end."""
+    namespace = f"jobs-{uuid4().hex[:8]}"
     embedder = PreparedEmbedder(Workload.drawn(1, 1, 1, 8))
-    with memory(url, namespace="jobs-benchmark", embedder=embedder) as mem, Redis.from_url(url) as client:
-        queue, raw = mem.store.jobs, RawQueue(client, waiting)
+    with memory(url, namespace=namespace, embedder=embedder) as mem, Redis.from_url(url) as client:
+        queue, raw = mem.store.jobs, RawQueue(client, f"{{{namespace}-raw:0}}", waiting)
         raw.fill(waiting)
         for _ in range(0, waiting, 1000):
             mem.store.documents.put(URI, "text", jobs=[("work", {})] * 1000)
@@ -101,6 +108,8 @@ def measure(url: str, jobs: int, waiting: int) -> Iterator[dict[str, Any]]:
         taken = interleave(raw.enqueue, lambda _: queue.enqueue("work", {"uri": URI}), calls, BLOCKS)
         yield _row("enqueue", taken)
         yield _row("claim and complete", interleave(raw.claim_and_complete, lambda _: _work(queue), calls, BLOCKS))
+        raw.clear()
+        mem.clear()
 
 
 def _work(queue: Any) -> None:
@@ -119,11 +128,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2000)
     parser.add_argument("--waiting", type=int, default=100_000)
     given = parser.parse_args()
-    with server(given.url) as url, Redis.from_url(url) as client:
-        facts = environment(client)
-        for waiting in (0, given.waiting):
-            client.flushall()
-            show(facts, {f"with {waiting} jobs waiting": list(measure(url, given.jobs, waiting))})
+    for waiting in (0, given.waiting):
+        with server(given.url) as url, Redis.from_url(url) as client:
+            show(environment(client), {f"with {waiting} jobs waiting": list(measure(url, given.jobs, waiting))})
 
 
 if __name__ == "__main__":

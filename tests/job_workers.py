@@ -32,9 +32,9 @@ def claim_all(mem: Any, tell: Any) -> None:
 
 
 def enqueue_and_claim(mem: Any, tell: Any) -> None:
-    """Writes a document with a job, claims one, and completes it, over and over."""
+    """Writes a document with a job, claims one, and completes it, several hundred times."""
     store = store_of(mem)
-    for step in range(1_000_000):
+    for step in range(500):
         written = store.documents.put(f"viking://r/{mem.number}/{step}", "text", jobs=[("work", {})])
         tell("enqueued", written.jobs[0], written.uri)
         job = store.jobs.claim("work", lease=LEASE)
@@ -58,12 +58,7 @@ def start(work: str, processes: int, namespace: str, **settings: Any) -> subproc
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-import faulthandler
-
-
 def _process(barrier: Any, out: Any, work: str, number: int, namespace: str, settings: Any) -> None:
-    faulthandler.dump_traceback_later(30, exit=True)
-
     def tell(*said: Any) -> None:
         with out:
             sys.stdout.write(json.dumps(said) + "\n")

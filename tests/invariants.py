@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 from redis import Redis
+from view_invariants import check_views
 
-from tiered_memory.engine.keys import KINDS, decode_scope
+from tiered_memory.engine.keys import KINDS, STORE_KINDS, Keyspace, decode_scope
 from tiered_memory.engine.search import Parameters
 from tiered_memory.scope import digest
 
@@ -57,6 +58,7 @@ def check_invariants(client: Redis, namespace: str) -> Counter[str]:
 class _Partition:
     def __init__(self, client: Redis, prefix: str, keys: set[str]) -> None:
         self.client, self.prefix = client, prefix
+        self.namespace, self.partition = prefix[1:-2].rsplit(":", 1)
         self.records: dict[str, dict[str, str]] = {}
         self.shared: dict[str, Any] = {}
         self.tiers: dict[str, _Tier] = {}
@@ -71,7 +73,7 @@ class _Partition:
         for key, (kind, *rest) in by_kind.items():
             if kind == "record":
                 self.records[rest[0]] = self.read(key)
-            elif kind not in _SHARED:
+            elif kind not in _SHARED and kind not in STORE_KINDS and not kind.startswith("job_"):
                 assert kind in KINDS, key
                 assert rest[0] in self.tiers, f"{key} belongs to no scope that is listed"
                 self.tiers[rest[0]].keys[kind] = self.read(key)
@@ -102,6 +104,10 @@ class _Partition:
         self.check_counts()
         return Counter(self.status(number) for number in self.records)
 
+    def records_of(self, scope: str | None) -> dict[str, dict[str, str]]:
+        """The records of one scope, by number."""
+        return {number: record for number, record in self.records.items() if record.get("scope") == scope}
+
     def status(self, number: str) -> str:
         """The one status that a record has."""
         (status,) = (name for name in STATUSES if self.records[number].get(name))
@@ -113,7 +119,7 @@ class _Partition:
             for number in (head, *older):
                 record = self.records[number]
                 assert (record["slot"], digest(record["id"])) == (slot, slot)
-                assert record[self.status(number)] == tier.token
+                assert _tier_token(record[self.status(number)]) == tier.token
             assert self.status(head) == "active"
             assert {self.status(number) for number in older} <= {"superseded"}
             assert not self.records[head].get("superseded_by")
@@ -129,7 +135,8 @@ class _Partition:
         for slot, numbers in tier.claims.items():
             assert numbers == sorted(numbers, key=int, reverse=True)
             for number in numbers:
-                assert (self.records[number]["slot"], self.records[number].get("candidate")) == (slot, tier.token)
+                claim = self.records[number]
+                assert (claim["slot"], _tier_token(claim["candidate"])) == (slot, tier.token)
                 assert self.status(number) == "candidate"
         queue = {f"{number}:{slot}": float(number) for slot, numbers in tier.claims.items() for number in numbers}
         assert tier.scores("waiting") == queue
@@ -138,7 +145,9 @@ class _Partition:
         """The index finds exactly the records that have the tier's token, by each status."""
         for status in STATUSES:
             found = set(_search(self.client, f"{self.prefix}index", status, tier.token))
-            held = {number for number, record in self.records.items() if record.get(status) == tier.token}
+            held = {
+                number for number, record in self.records.items() if _tier_token(record.get(status, "")) == tier.token
+            }
             assert found == {f"{self.prefix}record:{number}" for number in held}, status
 
     def check_companions(self, tier: _Tier) -> None:
@@ -170,6 +179,9 @@ class _Partition:
         for member in self.scopes:
             tiers = [self.tiers[digest(decode_scope(member), name)] for name in TIERS]
             held = sum(len(tier.hash("slots")) + len(tier.scores("waiting")) for tier in tiers)
+            keys = Keyspace(self.namespace, 1, "vector").of(decode_scope(member))
+            keys = evolve(keys, scopes=f"{self.prefix}scopes")
+            held += check_views(self.client, keys, self.records_of(decode_scope(member)))
             assert int(self.shared["holding"][member]) == held > 0, "a listed scope holds nothing"
         assert set(self.shared.get("holding", ())) == set(self.scopes)
 
@@ -188,6 +200,11 @@ class _Partition:
             counted.update({f"{tier.name}:{status}": number for status, number in held.items()})
         counts = {name: int(number) for name, number in self.shared.get("counts", {}).items()}
         assert {name: counts.get(name, 0) for name in counted} == counted
+
+
+def _tier_token(value: str) -> str:
+    """What marks a record as one of a tier; one that the tree shows has another mark beside it."""
+    return value.split(",", 1)[0]
 
 
 def _search(client: Redis, index: str, status: str, token: str) -> list[str]:

@@ -12,6 +12,7 @@ from embedders_for_tests import TableEmbedder
 
 from tiered_memory import Memory, MemoryItem, memory
 from tiered_memory.archive import Archive
+from tiered_memory.graph import EntityRef
 from tiered_memory.store.sessions import Sessions
 
 
@@ -40,6 +41,16 @@ def append_to_one_session(mem: Memory, number: int) -> None:
 def load_one_archive(mem: Memory, number: int) -> None:
     """The archive that is a file of scope `archive`, into scope `copy`."""
     Archive(mem.scoped("copy")).load(BytesIO(mem.scoped("archive").files.read("/archive").content))
+
+
+def index_and_forget(mem: Memory, number: int) -> None:
+    """Forty times one of ten facts, indexed by two of four entities, or forgotten."""
+    for each in range(40):
+        name = f"f{(each * 7 + number) % 10}"
+        if each % 3 == 2:
+            mem.graph.forget(name)
+        else:
+            mem.graph.index(name, [EntityRef("x", str((each + number) % 4)), EntityRef("x", str(each % 4))])
 
 
 def run_together(work: str, count: int, url: str, namespace: str) -> None:

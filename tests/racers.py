@@ -19,6 +19,9 @@ from embedders_for_tests import TableEmbedder
 from tiered_memory import Memory, MemoryItem, NotFound, ReviewConflict, StoreError, memory
 
 IDS = ("x", "y", "z")
+URIS = tuple(
+    f"viking://user/memories/{name}" for name in ("profile/x", "profile/x/y", "experiences/z", "experiences/z/w")
+)
 TIERS = ("semantic", "procedural")
 SCOPES = (None, "a")
 BOUND = 2
@@ -76,6 +79,39 @@ class Racer:
         else:
             (done,) = getattr(self.mem.review, f"{kind}_many")([("x", "semantic")])
             self.tell(done.outcome, done.candidate.text if done.candidate else None, done.active is not None)
+
+    def tree(self, step: int) -> None:
+        """One random call on a memory that is a document, through its tier or through the tree."""
+        scope, uri = self.rnd.choice(SCOPES), self.rnd.choice(URIS)
+        handle: Any = self.mem if scope is None else self.mem.scoped(scope)
+        tier = "semantic" if "profile" in uri else "procedural"
+        store = handle.store
+        text, kind = (
+            f"{self.number}.{step}",
+            self.rnd.choice(("put", "remember", "promote", "reject", "forget", "tree")),
+        )
+        status = self.rnd.choice(("active", "candidate"))
+        try:
+            if kind == "put":
+                done = store.memories.put(uri, text, self.rnd.random(), status=status, jobs=[("work", {})])
+                self.tell(kind, text, done.outcome)
+            elif kind == "remember":
+                ttl = LIFETIME if self.rnd.random() < 0.2 else None
+                handle.remember(MemoryItem(text, id=uri, status=status, ttl=ttl))
+            elif kind == "promote":
+                self.rnd.choice((store.memories.promote, lambda uri: handle.review.promote(uri, tier)))(uri)
+            elif kind == "reject":
+                store.memories.reject(uri)
+            elif kind == "forget":
+                self.rnd.choice((store.memories.forget, lambda uri: handle.forget(uri, tier)))(uri)
+            elif self.rnd.random() < 0.3:
+                store.documents.remove(self.rnd.choice((uri, "viking://user/memories/profile", "viking://user")))
+            elif self.rnd.random() < 0.5:
+                store.tags.set_enabled(uri, self.rnd.random() < 0.5)
+            else:
+                store.memories.recall(term=text)
+        except (NotFound, ReviewConflict):
+            pass
 
     def own_ids(self, step: int) -> None:
         """A memory at an id that no other uses, superseded and claimed, and said to be done once it is."""

@@ -6,7 +6,6 @@ import io
 import json
 from collections.abc import Iterator
 from datetime import timedelta
-from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -35,11 +34,8 @@ from tiered_memory import (
 )
 from tiered_memory.archive import Archive, AsyncArchive
 from tiered_memory.archive.lines import Heading, Writer
-from tiered_memory.engine import scripts as lua
-from tiered_memory.scope import digest
-from tiered_memory.store.tree import address
 
-SECTION_NAMES = ("memories", "candidates", "settled", "notes", "files", "tree", "sessions", "commits")
+SECTION_NAMES = ("tree", "memories", "candidates", "settled", "notes", "files", "sessions", "commits")
 """The sections of an archive, in their order."""
 
 NUMBERS = ("number", "supersedes", "superseded_by", "scope")
@@ -269,26 +265,36 @@ class TestRoundTrip:
         assert recalled(target) != recalled(mem)
         assert target.recall("twin", tier="semantic", k=1)[0].similarity == 1.0
 
-    def test_a_memory_in_the_tree(self, mem, client):
+    def test_a_memory_in_the_tree(self, mem):
         """A document that is a view of a memory is one in the copy too, with its marks."""
         uri = "viking://user/memories/events/trip"
         mem.remember(MemoryItem("near", "episodic", id=uri))
-        runner = mem._runner if isinstance(mem, Memory) else mem._handle._runner
-        keys = runner._keyspace.of(None)
-        folder = files(lua)
-        source = "\n".join(folder.joinpath(f"{name}.lua").read_text() for name in ("common", "tree"))
-        source += "local tree = read_tree(1) put_view(tree, ARGV[4], ARGV[5], ARGV[6], 1) settle_tree(tree)"
-        client.eval(source, 1, keys.scopes, *address(keys), uri, keys.token("episodic"), digest(uri))
         store_of(mem).tags.set_group("viking://user/memories/events", "team")
         store_of(mem).tags.set_group(uri, "own")
+        mem.remember(MemoryItem("far", id="viking://user/memories/profile/x", status="candidate"))
         copy = mem.scoped("copy")
         data = exported(mem)
-        assert loaded(copy, data).outcomes["tree"] == {"imported": 5}
-        assert loaded(copy, data).outcomes["tree"] == {"skipped": 5}
+        assert loaded(copy, data).outcomes["tree"] == {"imported": 7}
+        assert loaded(copy, data).outcomes["tree"] == {"skipped": 7}
         node = store_of(copy).documents.get(uri)
         assert (node.kind, node.content, node.group) == ("doc", "near", "own")
         copy.update(uri, "episodic", text="exact")
         assert store_of(copy).documents.get(uri).content == "exact"
+        copy.forget(uri, "episodic")
+        copy.review.reject("viking://user/memories/profile/x", "semantic")
+        assert store_of(copy).documents.count() == 0
+
+    def test_a_document_where_a_memory_should_be(self, mem):
+        """A memory isn't loaded where a document of its own stands, which is a conflict."""
+        uri = "viking://user/memories/events/trip"
+        mem.remember(MemoryItem("near", id=uri))
+        data = exported(mem)
+        copy = mem.scoped("copy")
+        store_of(copy).documents.put(uri, "mine")
+        result = loaded(copy, data)
+        assert (result.outcomes["tree"]["conflict"], result.outcomes["memories"]) == (1, {"conflict": 1})
+        assert store_of(copy).documents.get(uri).content == "mine"
+        assert copy.count() == 0
 
     def test_empty(self, mem):
         """The archive of a scope that holds nothing is one too."""

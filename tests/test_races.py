@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 from embedders_for_tests import TableEmbedder
 from invariants import check_invariants
-from racers import BOUND, race, start
+from racers import BOUND, URIS, race, start
 from redis import Redis
 
 from tiered_memory import memory
@@ -40,6 +40,40 @@ class TestProcesses:
             mem.clear()
             assert mem.stats().scopes == 0
         assert sum(check_invariants(client, namespace).values()) == 0
+
+    @pytest.mark.parametrize("partitions", [1, 3])
+    def test_memories_in_the_tree(self, client, redis_url, namespace, partitions):
+        """After two thousand random calls of eight processes on memories in the tree, each is shown as it stands."""
+        settings = {"url": redis_url, "semantic": {"max_items": BOUND}, "partitions": partitions}
+        said = race("tree", 8, 250, namespace, **settings)
+        news = sum(outcome in ("recorded", "superseded", "queued") for _, _, outcome in said)
+        with memory(redis_url, namespace=namespace, embedder=TableEmbedder(), partitions=partitions) as mem:
+            handles = [mem, mem.scoped("a")]
+            assert sum(handle.store.jobs.count_kind("work") for handle in handles) <= news
+            for handle in handles:
+                handle.store.jobs.cancel("viking://")
+            check_invariants(client, namespace)
+            for handle in handles:
+                self.check_reading(handle)
+            mem.clear()
+            assert mem.stats().scopes == 0
+        assert sum(check_invariants(client, namespace).values()) == 0
+
+    def check_reading(self, handle):
+        """What the tree says of memories is what the tiers say."""
+        told = {each.id: each for tier in ("semantic", "procedural") for each in handle.list(tier).items}
+        recalled = handle.store.memories.recall()
+        assert {each.id for each in recalled} == told.keys()
+        for uri in URIS:
+            node = handle.store.documents.get(uri)
+            if uri in told:
+                assert node.content == told[uri].text
+            else:
+                claims = [each for each in handle.review.pending().items if each.candidate.id == uri]
+                newest = max(claims, key=lambda claim: claim.candidate.number, default=None)
+                assert (node.content if node else None) == (newest.candidate.text if newest else None)
+        counts = handle.store.memories.stats()
+        assert (counts.by_status["active"], sum(counts.by_type.values())) == (len(told), len(told))
 
     def test_one_chain(self, client, redis_url, namespace):
         """Each acknowledged change of one id is a link of its history, and nothing else is."""

@@ -14,9 +14,13 @@ from tiered_memory.errors import ConfigError
 
 if TYPE_CHECKING:
     from tiered_memory.embedders.base import Embedder
+    from tiered_memory.graph.extract import EntityExtractor
     from tiered_memory.items import MemoryItem, Mode
     from tiered_memory.rerank import Reranker
     from tiered_memory.tiers.base import Tier
+
+GraphMode: TypeAlias = Literal["off", "boost", "filter"]
+"""What a recall makes of the graph."""
 
 VectorType: TypeAlias = Literal["float32", "float16"]
 """What the numbers of a vector are."""
@@ -232,6 +236,46 @@ class GateConfig:
     near_duplicate: float | None = field(default=None, converter=_near)
 
 
+def _extractor(value: Any) -> EntityExtractor:
+    if value is not None:
+        return value  # type: ignore[no-any-return]
+    from tiered_memory.graph.extract import PatternExtractor
+
+    return PatternExtractor()
+
+
+def _graph_mode(value: Any) -> GraphMode:
+    if value not in get_args(GraphMode):
+        raise ConfigError(f"recall={value!r} must be one of {', '.join(get_args(GraphMode))}")
+    return value  # type: ignore[no-any-return]
+
+
+def _least_hits(value: Any) -> int:
+    return _whole(value, "least_hits", 1)
+
+
+@frozen(kw_only=True)
+class GraphConfig:
+    """The graph of what memories are about: who finds their entities, and what recalls make of it.
+
+    Attributes:
+        extractor: What finds the entities of what is remembered; default: a `PatternExtractor`.
+        asks: What finds those of a question; default: a `PatternExtractor`, since a recall shouldn't wait for a model.
+        recall: What recalls do unless they say otherwise: nothing (`off`), `boost` what mentions the question's
+            entities, or `filter` by it.
+        weight: How much a boost adds to relevance at the most, in [0, 1].
+        least_hits: With how many memories a filter is content; with fewer, all are searched.
+        background: Whether memories are indexed by a durable job instead of at once.
+    """
+
+    extractor: EntityExtractor = field(default=None, converter=_extractor)
+    asks: EntityExtractor = field(default=None, converter=_extractor)
+    recall: GraphMode = field(default="boost", converter=_graph_mode)
+    weight: float = field(default=0.1, converter=_weight)
+    least_hits: int = field(default=1, converter=_least_hits)
+    background: bool = False
+
+
 def _namespace(value: Any) -> str:
     if not isinstance(value, str) or not _NAMESPACE.fullmatch(value):
         raise ConfigError(f"namespace={value!r} must be 1 to 64 of the characters A-Z a-z 0-9 _ . -")
@@ -257,6 +301,34 @@ def _from_mapping(config: type[C], settings: object) -> C:
         if name not in known:
             raise ConfigError(f"{name!r} is not a setting of {config.__name__}; there are: {', '.join(known)}")
     return config(**settings)
+
+
+MEMORY_TYPES: Mapping[str, str] = {
+    "profile": "semantic",
+    "preferences": "semantic",
+    "entities": "semantic",
+    "events": "episodic",
+    "experiences": "procedural",
+}
+"""The types of memories in the tree, and the tier of each."""
+
+_MEMORY_TYPE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+def _memory_types(value: Any) -> dict[str, str]:
+    types = dict(value) if isinstance(value, Mapping) else {"": ""}
+    for kind, tier in types.items():
+        if not isinstance(kind, str) or not _MEMORY_TYPE.fullmatch(kind) or not isinstance(tier, str):
+            raise ConfigError(f"memory_types={value!r} must map types (1 to 64 of A-Z a-z 0-9 _ . -) to tiers")
+    return types
+
+
+def _graph(value: Any) -> GraphConfig | None:
+    if value is None or value is False:
+        return None
+    if value is True:
+        return GraphConfig()
+    return value if isinstance(value, GraphConfig) else _from_mapping(GraphConfig, value)
 
 
 @frozen(kw_only=True)
@@ -285,7 +357,9 @@ class MemoryConfig:
         episodic: Settings of episodic memory.
         procedural: Settings of procedural memory.
         gate: Which claims are sent to review by themselves; default: none.
+        graph: Settings of the graph of what memories are about; None: memories aren't indexed by it.
         tiers: Tiers of your own, beside the four.
+        memory_types: The types of memories whose ids are URIs below `viking://user/memories`, and the tier of each.
         partitions: In how many partitions scopes are spread; default: 1 on a single server, 64 on a cluster.
             Fixed when the namespace is made.
         timeout: Seconds that one answer of Redis may take.
@@ -309,7 +383,9 @@ class MemoryConfig:
     episodic: EpisodicConfig | None = _tier(EpisodicConfig)
     procedural: ProceduralConfig | None = _tier(ProceduralConfig)
     gate: GateConfig = _tier(GateConfig)
+    graph: GraphConfig | None = field(default=None, converter=_graph)
     tiers: tuple[Tier, ...] = field(default=(), converter=tuple)
+    memory_types: Mapping[str, str] = field(default=MEMORY_TYPES, converter=_memory_types)
     partitions: int | None = field(default=None, converter=_partitions)
     timeout: float = field(default=10.0, converter=_seconds)
     connect_timeout: float = field(default=5.0, converter=_seconds)

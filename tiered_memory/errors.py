@@ -12,6 +12,8 @@ TieredMemoryError
 │   ├── TooLarge                    a file or a document is larger than is allowed
 │   ├── NotUnique                   the text to replace doesn't occur exactly once in a file
 │   ├── InvalidURI                  a URI of the tree isn't one
+│   │   └── NotAMemoryURI           a URI isn't one of a memory
+│   ├── InvalidMemoryType           a type of memories that the configuration doesn't have
 │   ├── IsRoot                      what can't be done to the root of the tree
 │   ├── InvalidGroup                a group's tag isn't one
 │   ├── InvalidPayload              a job's payload can't be kept as JSON
@@ -42,6 +44,7 @@ TieredMemoryError
 │   ├── FileNotFound
 │   ├── SessionNotFound
 │   ├── JobNotFound                 no such job runs
+│   ├── NoMemory                    nothing is remembered at that URI
 │   └── NoCandidate                 nothing waits for review at that id
 └── MissingExtra (ImportError)      an optional dependency isn't installed
 """
@@ -121,6 +124,18 @@ class InvalidURI(InvalidInput):
     """A URI of the tree has another scheme, an empty segment, `.` or `..`, or is too long."""
 
     code = "invalid_uri"
+
+
+class NotAMemoryURI(InvalidURI):
+    """A URI doesn't lie below `viking://user/memories` and a type."""
+
+    code = "not_a_memory_uri"
+
+
+class InvalidMemoryType(InvalidInput):
+    """The configuration has no such type of memories in the tree."""
+
+    code = "invalid_memory_type"
 
 
 class IsRoot(InvalidInput):
@@ -309,6 +324,12 @@ class JobNotFound(NotFound):
     """No job with that id runs, or another worker has claimed it meanwhile."""
 
     code = "job_not_found"
+
+
+class NoMemory(NotFound):
+    """Nothing is remembered at that URI."""
+
+    code = "no_memory"
 
 
 class NoCandidate(NotFound):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from attrs import evolve
@@ -11,7 +12,10 @@ from attrs import evolve
 from tiered_memory.assertions import forget as forgetting
 from tiered_memory.assertions import read as reading
 from tiered_memory.checks import check_count, check_cursor, check_id
+from tiered_memory.config import GraphMode
+from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.errors import InvalidItem
+from tiered_memory.graph.recall import TracedRecall, traced
 from tiered_memory.items import Hits, MemoryItem, MemoryRecord, Outcomes, Page, Remembered
 from tiered_memory.operation import operation
 from tiered_memory.plan import Plan, opened
@@ -117,7 +121,7 @@ class Operations:
         changes = Changes(
             text=text, metadata=metadata, at=at, confidence=confidence, importance=importance, source=source, ttl=ttl
         )
-        return (yield from update(chosen, self._scope, check_id(id), changes))
+        return (yield from update(self._tiers, chosen, self._scope, check_id(id), changes))
 
     @operation
     def list(self, tier: str, *, limit: int = 100, cursor: str | None = None) -> Plan[Page[MemoryRecord]]:
@@ -145,7 +149,38 @@ class Operations:
         keeping = self._tiers[tier].keeping
         check_id(id)
         keyspace = yield from opened()
-        return (yield from forgetting.forget(keyspace, keeping, self._scope, id))
+        forgotten = yield from forgetting.forget(keyspace, keeping, self._scope, id)
+        yield from self._unweave([id])
+        return forgotten
+
+    def _unweaving(self, tier: str | None) -> Callable[[ScopeKeys], Plan[None]] | None:
+        """What removes from the graph what it knows of a tier to be cleared; if all are, it goes as a whole."""
+        if tier is None or self._tiers.weaver is None or self._tiers[tier].keeping.notes:
+            return None
+        return partial(self._tiers.weaver.cleared, self._tiers[tier].keeping)
+
+    def _unweave(self, ids: Sequence[str]) -> Plan[None]:
+        """Removes what the graph knows of memories that are forgotten."""
+        if self._tiers.weaver is not None:
+            yield from self._tiers.weaver.forgotten((yield from opened()).of(self._scope), ids)
+
+    @operation
+    def recall_traced(
+        self,
+        query: str,
+        *,
+        k: int = 5,
+        tier: str | Sequence[str] | None = None,
+        graph: GraphMode | None = None,
+        threshold: float | None = None,
+        as_of: datetime | None = None,
+    ) -> Plan[TracedRecall]:
+        """Recalls from this scope and tells what the graph had to do with it: entities, facts, and the paths to them.
+
+        Each hit's `why` has what made its score. Takes and raises what `recall` does.
+        """
+        asked = {"k": k, "graph": graph, "threshold": threshold, "as_of": as_of, "trace": True}
+        return traced((yield from self._recall(query, tier, [self._scope], **asked)))
 
     def _recall(
         self, query: str, tier: str | Sequence[str] | None, scopes: Sequence[str | None], **asked: Any

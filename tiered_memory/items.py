@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from attrs import define, field, frozen
 from attrs.converters import optional
@@ -22,6 +22,9 @@ from tiered_memory.checks import (
 )
 from tiered_memory.clock import utc
 from tiered_memory.scope import check_scope, digest
+
+if TYPE_CHECKING:
+    from tiered_memory.graph.weave import Reach
 
 T = TypeVar("T")
 
@@ -268,10 +271,12 @@ class Hits(list[RecalledMemory]):
     """The hits of a recall, best first.
 
     Attributes:
-        degraded: What had no part in them since it failed, e.g. `reranker`; empty when all went well.
+        degraded: What had no part in them since it failed, e.g. `reranker` or `graph`; empty when all went well.
+        reaches: What the question reached in the graph of each scope that was asked.
     """
 
     degraded: tuple[str, ...] = ()
+    reaches: Sequence[Reach] = ()
 
 
 Outcomes: TypeAlias = "list[Remembered]"

@@ -13,7 +13,8 @@ from tiered_memory.assertions import ledger, review
 from tiered_memory.assertions import read as reading
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.assertions.surface import mark_surfaced
-from tiered_memory.checks import check_count, check_cursor, check_id, is_number
+from tiered_memory.checks import check_count, check_cursor, check_id
+from tiered_memory.engine.keys import Keyspace
 from tiered_memory.errors import InvalidLimit, InvalidQuery, NotFound, UnknownTier
 from tiered_memory.items import Assertion, Assertions, Claim, Conflict, MemoryStats, Page, Reviewed, Status
 from tiered_memory.operation import Blocking, NonBlocking, operation
@@ -107,7 +108,16 @@ class _ReviewOperations(_Bound):
     def _decide(self, verdict: review.Verdict, id: str, tier: str, version: str | None) -> Plan[Reviewed]:
         (keeping,) = self._searched(tier)
         check_id(id)
-        return (yield from review.decide((yield from opened()), keeping, self._scope, verdict, id, version))
+        keyspace = yield from opened()
+        reviewed = yield from review.decide(keyspace, keeping, self._scope, verdict, id, version)
+        yield from self._weave(keyspace, [reviewed])
+        return reviewed
+
+    def _weave(self, keyspace: Keyspace, reviewed: Iterable[Reviewed]) -> Plan[None]:
+        """Tells the graph what was promoted."""
+        if self._tiers.weaver is not None:
+            promoted = [each for each in reviewed if each.outcome == "promoted"]
+            yield from self._tiers.weaver.promoted(keyspace.of(self._scope), promoted)
 
     def _decide_many(self, verdict: review.Verdict, claims: Iterable[Claim | tuple[str, str]]) -> Plan[Reviews]:
         wanted = [
@@ -116,11 +126,12 @@ class _ReviewOperations(_Bound):
         ]
         chosen = [(self._searched(tier)[0], check_id(id), version) for id, tier, version in wanted]
         keyspace = yield from opened()
-        return (
-            yield from join(
-                [review.decide(keyspace, keeping, self._scope, verdict, id, version) for keeping, id, version in chosen]
-            )
-        )
+        deciding = [
+            review.decide(keyspace, keeping, self._scope, verdict, id, version) for keeping, id, version in chosen
+        ]
+        reviewed = yield from join(deciding)
+        yield from self._weave(keyspace, reviewed)
+        return reviewed
 
 
 class Review(_ReviewOperations, Blocking):
@@ -186,7 +197,7 @@ class LifecycleOperations(_Bound):
             InvalidLimit: `top_k` is out of its range.
             InvalidQuery: A status is none of the three.
         """
-        match = ledger.Match(statuses=_statuses(statuses), under=under, term=term, source=source)
+        match = ledger.Match(statuses=ledger.check_statuses(statuses), under=under, term=term, source=source)
         keepings = self._searched(tier)
         if check_count(top_k, "top_k", 1) > _MOST:
             raise InvalidLimit(f"top_k={top_k} must be at most {_MOST}; narrow the search")
@@ -205,9 +216,8 @@ class LifecycleOperations(_Bound):
         """
         keepings = self._searched(tier)
         check_count(limit, "limit", 1)
-        if not is_number(threshold) or not -1 <= threshold <= 1:
-            raise InvalidQuery(f"threshold={threshold!r} must be a cosine from -1 to 1")
-        return (yield from conflicting.conflicts((yield from opened()), keepings, self._scope, threshold, limit))
+        least = conflicting.check_threshold(threshold)
+        return (yield from conflicting.conflicts((yield from opened()), keepings, self._scope, least, limit))
 
     @operation
     def resolve(self, conflict: Conflict, keep: Literal["a", "b", "both"], *, text: str | None = None) -> Plan[None]:
@@ -234,8 +244,8 @@ class LifecycleOperations(_Bound):
         if (yield from reading.read(keyspace, tier.keeping, self._scope, kept.id)) is None:
             raise NotFound(f"nothing stands at id {kept.id!r} in tier {kept.tier!r} any more, so the other one stays")
         if text is not None:
-            yield from update(tier, self._scope, kept.id, Changes(text=text))
-        yield from forgetting.forget_these(keyspace, tier.keeping, self._scope, [other])
+            yield from update(self._tiers, tier, self._scope, kept.id, Changes(text=text))
+        yield from self._forget(keyspace, tier.keeping, [other])
         return None
 
     @operation
@@ -302,8 +312,14 @@ class LifecycleOperations(_Bound):
             if dry_run:
                 total += len(found)
             else:
-                total += yield from forgetting.forget_these(keyspace, keeping, self._scope, found)
+                total += yield from self._forget(keyspace, keeping, found)
         return total
+
+    def _forget(self, keyspace: Keyspace, keeping: Keeping, these: Sequence[Assertion]) -> Plan[int]:
+        forgotten = yield from forgetting.forget_these(keyspace, keeping, self._scope, these)
+        if self._tiers.weaver is not None:
+            yield from self._tiers.weaver.forgotten(keyspace.of(self._scope), [each.id for each in these])
+        return forgotten
 
     @operation
     def prune_history(self, *, tier: str | None = None, keep: int = 0, older_than: datetime | None = None) -> Plan[int]:
@@ -319,12 +335,3 @@ class LifecycleOperations(_Bound):
         for keeping in keepings:
             total += yield from ledger.prune(keyspace, keeping, self._scope, keep, before)
         return total
-
-
-def _statuses(statuses: Iterable[Status]) -> frozenset[Status]:
-    known: tuple[Status, ...] = ("candidate", "active", "superseded")
-    wanted = [statuses] if isinstance(statuses, str) else list(statuses)
-    for status in wanted:
-        if status not in known:
-            raise InvalidQuery(f"status {status!r} is none of {', '.join(known)}")
-    return frozenset(wanted)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiered_memory.assertions import forget as forgetting
 from tiered_memory.checks import check_count, check_cursor
-from tiered_memory.config import MemoryConfig
+from tiered_memory.config import GraphMode, MemoryConfig
 from tiered_memory.errors import InvalidScope
 from tiered_memory.handles import Operations
 from tiered_memory.items import Hits, MemoryItem, Mode, Page, Stats
@@ -39,6 +39,7 @@ class _ScopedOperations(Operations, LifecycleOperations):
         window: int = 0,
         max_tokens: int | None = None,
         among: Iterable[str] | None = None,
+        graph: GraphMode | None = None,
         as_of: datetime | None = None,
         include_superseded: bool = False,
     ) -> Plan[Hits]:
@@ -55,6 +56,7 @@ class _ScopedOperations(Operations, LifecycleOperations):
             max_tokens: The most tokens of the block that `format_memories` makes of the hits; what doesn't fit is
                 left out.
             among: None but memories of these ids may be hits; working memory then has none. None: all.
+            graph: What is made of the graph: nothing (`off`), `boost` or `filter`; None: what the configuration says.
             as_of: Recall what was believed at this aware time, scored as then; working memory has no past.
             include_superseded: Whether what was believed before may be a hit too, with that status.
 
@@ -71,7 +73,7 @@ class _ScopedOperations(Operations, LifecycleOperations):
         return (
             yield from self._recall(
                 query, tier, [self._scope], k=k, mode=mode, threshold=threshold, window=window,
-                max_tokens=max_tokens, among=among, as_of=as_of, include_superseded=include_superseded,
+                max_tokens=max_tokens, among=among, graph=graph, as_of=as_of, include_superseded=include_superseded,
             )
         )  # fmt: skip
 
@@ -80,7 +82,8 @@ class _ScopedOperations(Operations, LifecycleOperations):
         """Forgets a tier of this scope, or all of the scope, files and store too; how many memories that were."""
         keepings = self._tiers.everything if tier is None else [self._tiers[tier].keeping]
         keyspace = yield from opened()
-        return (yield from forgetting.clear(keyspace, keepings, self._scope, everything=tier is None))
+        everything, first = tier is None, self._unweaving(tier)
+        return (yield from forgetting.clear(keyspace, keepings, self._scope, everything=everything, first=first))
 
     def _scope_of(self, item: MemoryItem) -> str | None:
         if item.scope not in (None, self._scope):
@@ -103,6 +106,7 @@ class _RootOperations(Operations, LifecycleOperations):
         window: int = 0,
         max_tokens: int | None = None,
         among: Iterable[str] | None = None,
+        graph: GraphMode | None = None,
         scope: str | Sequence[str | None] | None = None,
         as_of: datetime | None = None,
         include_superseded: bool = False,
@@ -120,6 +124,7 @@ class _RootOperations(Operations, LifecycleOperations):
             max_tokens: The most tokens of the block that `format_memories` makes of the hits; what doesn't fit is
                 left out.
             among: None but memories of these ids may be hits; working memory then has none. None: all.
+            graph: What is made of the graph: nothing (`off`), `boost` or `filter`; None: what the configuration says.
             scope: One scope or several, asked in one round trip; None is the unscoped pool, never all scopes.
             as_of: Recall what was believed at this aware time, scored as then; working memory has no past.
             include_superseded: Whether what was believed before may be a hit too, with that status.
@@ -138,7 +143,7 @@ class _RootOperations(Operations, LifecycleOperations):
         return (
             yield from self._recall(
                 query, tier, check_scopes(scope), k=k, mode=mode, threshold=threshold, window=window,
-                max_tokens=max_tokens, among=among, as_of=as_of, include_superseded=include_superseded,
+                max_tokens=max_tokens, among=among, graph=graph, as_of=as_of, include_superseded=include_superseded,
             )
         )  # fmt: skip
 
@@ -150,7 +155,8 @@ class _RootOperations(Operations, LifecycleOperations):
         """
         keepings = self._tiers.everything if tier is None else [self._tiers[tier].keeping]
         keyspace = yield from opened()
-        return (yield from forgetting.clear_everywhere(keyspace, keepings, everything=tier is None))
+        everything, first = tier is None, self._unweaving(tier)
+        return (yield from forgetting.clear_everywhere(keyspace, keepings, everything=everything, first=first))
 
     @operation
     def scopes(self, *, limit: int = 100, cursor: str | None = None) -> Plan[Page[str | None]]:

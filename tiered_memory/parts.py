@@ -1,9 +1,10 @@
-"""What hangs on every handle beside its memories: files, review, the context store, archives."""
+"""What hangs on every handle beside its memories: files, review, the context store, archives, the graph."""
 
 from __future__ import annotations
 
 from tiered_memory.archive import Archive, AsyncArchive
 from tiered_memory.files import AsyncFileSystem, FileSystem
+from tiered_memory.graph.operations import AsyncGraph, Graph
 from tiered_memory.handles import Operations
 from tiered_memory.lifecycle import AsyncReview, LifecycleOperations, Review
 from tiered_memory.operation import Blocking, NonBlocking
@@ -33,6 +34,11 @@ class Parts(Operations, LifecycleOperations, Blocking):
         """Exporting all of this scope, and loading what was exported."""
         return Archive(self)
 
+    @property
+    def graph(self) -> Graph:
+        """What the memories of this scope are about: entities, and the facts that mention them."""
+        return Graph(self)
+
 
 class AsyncParts(Operations, LifecycleOperations, NonBlocking):
     """The parts of a handle whose operations are awaited."""
@@ -56,3 +62,8 @@ class AsyncParts(Operations, LifecycleOperations, NonBlocking):
     def archive(self) -> AsyncArchive:
         """Exporting all of this scope, and loading what was exported."""
         return AsyncArchive(self)
+
+    @property
+    def graph(self) -> AsyncGraph:
+        """What the memories of this scope are about: entities, and the facts that mention them."""
+        return AsyncGraph(self)

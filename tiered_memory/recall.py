@@ -14,8 +14,10 @@ from tiered_memory.assertions.fields import as_written, made
 from tiered_memory.assertions.neighbours import add_neighbours
 from tiered_memory.assertions.surface import marking
 from tiered_memory.checks import check_count, check_id, is_number
+from tiered_memory.config import GraphMode
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.errors import InvalidQuery
+from tiered_memory.graph.recall import boosted, filtered
 from tiered_memory.items import Hits, Mode, RecalledMemory, Status
 from tiered_memory.plan import Plan, call, embed, join, opened
 from tiered_memory.prompt import fitting
@@ -57,6 +59,8 @@ class Request:
         max_tokens: The most tokens of the block that `format_memories` makes of the hits; None: no limit.
         counter: Who counts them; None: the best counter that this machine has.
         among: None but memories of these ids may be hits; None: all.
+        graph: What is made of the graph; None: what the configuration says.
+        trace: Whether the hits shall say what the graph had to do with them.
     """
 
     query: str
@@ -71,6 +75,8 @@ class Request:
     max_tokens: int | None = None
     counter: TokenCounter | None = None
     among: Sequence[str] | None = field(default=None, converter=_ids)
+    graph: GraphMode | None = None
+    trace: bool = False
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.query, str):
@@ -80,6 +86,8 @@ class Request:
             raise InvalidQuery(f"threshold={self.threshold!r} must be a cosine from -1 to 1")
         if self.mode is not None and self.mode not in get_args(Mode):
             raise InvalidQuery(f"mode={self.mode!r} must be one of {', '.join(get_args(Mode))}")
+        if self.graph is not None and self.graph not in get_args(GraphMode):
+            raise InvalidQuery(f"graph={self.graph!r} must be one of {', '.join(get_args(GraphMode))}")
         check_count(self.window, "window", 0)
         if self.max_tokens is not None:
             check_count(self.max_tokens, "max_tokens", 0)
@@ -91,9 +99,7 @@ def recall(request: Request, tiers: Tiers, floor: float | None) -> Plan[Hits]:
         return Hits()
     keyspace = yield from opened()
     searches = yield from _searches(request, tiers, keyspace, floor)
-    found = yield from join([_ask(tier, search, request.k) for search in searches for tier in request.tiers])
-    with as_written():
-        hits = _best(found, searches[0].k, tiers.places)
+    hits = yield from _found(request, tiers, searches)
     if tiers.reranker is not None and request.query.strip():
         yield from rerank(tiers.reranker, request.query, hits)
     del hits[request.k :]
@@ -107,9 +113,41 @@ def recall(request: Request, tiers: Tiers, floor: float | None) -> Plan[Hits]:
     return hits
 
 
-def _ask(tier: Tier, search: Search, k: int) -> Plan[Found]:
-    """What a tier answers; of notes only as many as the caller wants, since their scores depend on it."""
-    return tier.recall(evolve(search, k=k) if tier.keeping.notes else search)
+def _found(request: Request, tiers: Tiers, searches: Sequence[Search]) -> Plan[Hits]:
+    """The best of what the tiers find, with or without the graph."""
+    k, places, weaver = searches[0].k, tiers.places, tiers.weaver
+    notes = [tier for tier in request.tiers if tier.keeping.notes]
+    searched = [tier for tier in request.tiers if not tier.keeping.notes]
+    # of notes only as many as the caller wants, since their scores depend on it
+    asked = [tier.recall(evolve(search, k=request.k)) for search in searches for tier in notes]
+    mode = _graph_mode(request, tiers)
+    if mode == "off" or weaver is None or not searched:
+        asked += [tier.recall(search) for search in searches for tier in searched]
+        found = yield from join(asked)
+        with as_written():
+            return _best(found, k, places)
+    guide = filtered if mode == "filter" else boosted
+    guided = yield from guide(searched, searches, weaver, asked, trace=request.trace)
+    with as_written():
+        hits = _best(guided.first, k, places)
+        known = {(hit.tier, hit.scope, hit.id) for hit in hits}
+        hits += [hit for hit in _best(guided.found, k, places) if (hit.tier, hit.scope, hit.id) not in known][
+            : k - len(hits)
+        ]
+    if None in guided.reaches:
+        hits.degraded = (*hits.degraded, "graph")
+    hits.reaches = [reach for reach in guided.reaches if reach is not None]
+    return hits
+
+
+def _graph_mode(request: Request, tiers: Tiers) -> GraphMode:
+    """What is made of the graph: in mode `vector` there is nothing that a boost could be added to."""
+    if tiers.weaver is None:
+        return "off"
+    mode = request.graph or tiers.weaver.config.recall
+    asks = bool(request.query.strip()) and request.among is None
+    boosts = mode == "boost" and (request.mode or tiers.mode) == "vector"
+    return mode if asks and not boosts else "off"
 
 
 def _best(found: Sequence[Found], k: int, places: Mapping[str, int]) -> Hits:
@@ -146,12 +184,13 @@ def _searches(request: Request, tiers: Tiers, keyspace: Keyspace, floor: float |
         vector = embedding.vector
     question = Question.of(request.query) if asks and mode != "vector" else None
     k = request.k if tiers.reranker is None else max(request.k, tiers.reranked)
+    weight = 0.0 if tiers.weaver is None else tiers.weaver.config.weight
     now = clock.now_micros()
     as_of = None if request.as_of is None else clock.to_micros(request.as_of)
     return [
         Search(
             keyspace, keyspace.of(scope), vector, k, request.threshold, floor, now, as_of, request.include_superseded,
-            mode, question, among,
+            mode, question, among, query=request.query, graph_weight=weight,
         )
         for scope in request.scopes
         for among in _parts(request.among)

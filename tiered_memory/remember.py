@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 
 from tiered_memory import clock
 from tiered_memory.assertions.read import read
+from tiered_memory.assertions.views import Work
 from tiered_memory.assertions.write import Entry, write
 from tiered_memory.checks import check_metadata
 from tiered_memory.errors import EmbeddingError, InvalidItem, NotFound, TieredMemoryError, UpdateConflict
@@ -23,9 +24,12 @@ _ATTEMPTS = 10
 
 
 def remember(
-    tiers: Tiers, items: Sequence[MemoryItem], scope_of: Callable[[MemoryItem], str | None]
+    tiers: Tiers, items: Sequence[MemoryItem], scope_of: Callable[[MemoryItem], str | None], jobs: Work = ()
 ) -> Plan[list[Remembered]]:
-    """Writes a batch: one call to the embedder, one round trip; all of a scope's items or none."""
+    """Writes a batch: one call to the embedder, one round trip; all of a scope's items or none.
+
+    Each item that is a document of the tree and says something new gets these jobs.
+    """
     scopes = [_named(place, scope_of, item) for place, item in enumerate(items)]
     homes = [_named(place, _home, tiers, item) for place, item in enumerate(items)]
     if not items:
@@ -35,7 +39,8 @@ def remember(
     embeddings = yield from _embedded(found_by, homes)
     batches: dict[str | None, dict[int, Entry]] = {}
     for place, (item, scope, tier, words) in enumerate(zip(items, scopes, homes, found_by, strict=True)):
-        entry = Entry(_with_default_ttl(item, tier), tier.keeping, words, embeddings[words] if tier.embeds else None)
+        embedding = embeddings[words] if tier.embeds else None
+        entry = Entry(_with_default_ttl(item, tier), tier.keeping, words, embedding, jobs=jobs)
         batches.setdefault(scope, {})[place] = entry
     now = clock.now_micros()
     for scope, batch in batches.items():
@@ -43,8 +48,11 @@ def remember(
         batch.update({place: evolve(batch[place], reason=reason) for place, reason in reasons.items()})
     written = yield from join(write(keyspace, scope, list(batch.values()), now) for scope, batch in batches.items())
     outcomes: dict[int, Remembered] = {}
-    for batch, part in zip(batches.values(), written, strict=True):
+    for (scope, batch), part in zip(batches.items(), written, strict=True):
         outcomes.update(zip(batch, part, strict=True))
+        if tiers.weaver is not None:
+            pairs = [(items[place], done) for place, done in zip(batch, part, strict=True)]
+            yield from tiers.weaver.remembered(keyspace.of(scope), pairs)
     return [outcomes[place] for place in range(len(items))]
 
 
@@ -76,7 +84,7 @@ def _named(place: int, check: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _home(tiers: Tiers, item: MemoryItem) -> Tier:
-    tier = tiers[tiers.default if item.tier is None else item.tier]
+    tier = tiers.home(item.tier, item.key)
     if item.status == "candidate" and tier.keeping.notes:
         raise InvalidItem(f"status='candidate' has no meaning in tier {tier.name!r}, whose notes aren't reviewed")
     return tier
@@ -133,7 +141,7 @@ def _full(item: MemoryItem | None, memory: MemoryRecord) -> MemoryItem:
     return MemoryItem(text, metadata=memory.metadata if metadata is None else metadata)
 
 
-def update(tier: Tier, scope: str | None, id: str, changes: Changes) -> Plan[Remembered]:
+def update(tiers: Tiers, tier: Tier, scope: str | None, id: str, changes: Changes) -> Plan[Remembered]:
     """Changes what stands at an id; others' changes in between are seen and kept.
 
     Raises `NotFound`, or `UpdateConflict` when others were quicker each time.
@@ -158,5 +166,7 @@ def update(tier: Tier, scope: str | None, id: str, changes: Changes) -> Plan[Rem
             (remembered,) = yield from write(keyspace, scope, [entry], clock.now_micros())
         except UpdateConflict:
             continue
+        if tiers.weaver is not None:
+            yield from tiers.weaver.remembered(keyspace.of(scope), [(_full(item, standing.memory), remembered)])
         return remembered
     raise UpdateConflict(f"id {id!r} in tier {tier.name!r} was changed by others {_ATTEMPTS} times in a row; try again")

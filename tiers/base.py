@@ -36,6 +36,8 @@ class Search:
         question: What is asked, as words; None in mode `vector`, or when nothing is left of it.
         among: None but memories of these ids may be hits; None: all.
         keys: The keys of the records that stand for `among`.
+        query: What is asked, as the caller said it.
+        graph_weight: How much the graph adds to relevance at the most.
     """
 
     keyspace: Keyspace
@@ -51,6 +53,8 @@ class Search:
     question: Question | None = None
     among: Sequence[str] | None = None
     keys: Sequence[str] | None = None
+    query: str = ""
+    graph_weight: float = 0.0
 
     @property
     def moment(self) -> int:
@@ -73,6 +77,7 @@ class Candidate:
         similarity: The cosine of query and memory, or None where it isn't known.
         why: What the score was made from, by name.
         place: Its place in the order of its tier and scope, or -1 where that wasn't asked for.
+        graph: How much it has to do with the entities of the question, in [0, 1].
     """
 
     fields: Fields
@@ -80,6 +85,7 @@ class Candidate:
     similarity: float | None
     why: dict[str, float]
     place: int = -1
+    graph: float = 0.0
 
 
 @frozen

@@ -117,10 +117,12 @@ def _score(found: Found, turns: Sequence[Turn], rows: Sequence[Row], scores: Seq
     passes = _passing(found)
     kept = []
     for each, row, own, score, gained in zip(found.candidates, rows, scores, shared, gains, strict=True):
-        if not passes(row):
+        if not (passes(row) or each.graph):
             continue
         why = each.why = {**_why(row, score - own), **gained}
-        each.score = max(score + sum(gained.values()), 0.0)
+        each.score = max(score + sum(gained.values()) + found.search.graph_weight * each.graph, 0.0)
+        if each.graph:
+            why["graph"] = found.search.graph_weight * each.graph
         if share:
             bonus = why[tier.bonus_name] = tier.bonus(each.fields, found.search.moment)
             each.score *= 1 - share + share * bonus

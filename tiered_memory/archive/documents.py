@@ -15,7 +15,6 @@ from tiered_memory.engine.scripts import call
 from tiered_memory.errors import DamagedArchive
 from tiered_memory.items import Page
 from tiered_memory.plan import Plan, ask
-from tiered_memory.scope import digest
 from tiered_memory.store.commits import JOBS
 from tiered_memory.store.items import Document, content_hash
 from tiered_memory.store.messages import check_hash, check_session_id
@@ -101,10 +100,9 @@ class Tree(Section):
         keys = self.place.keys
         arguments: list[Argument] = [clock.now_micros(), *address(keys), len(parsed)]
         for node in parsed:
-            view = "" if node.tier is None else f"{keys.token(node.tier)}:{digest(node.uri)}"
             marks = (node.uri, node.kind, "" if node.enabled else "off", node.group)
             arguments += [*marks, node.created_at or "", node.updated_at or ""]
-            arguments += [*(node.made_for.get(layer, "") for layer in LAYERS), view]
+            arguments += [node.made_for.get(layer, "") for layer in LAYERS]
         documents = [node.document for node in parsed if node.document is not None]
         arguments += document_arguments(keys, documents)
         arguments += job_arguments([job for document in documents for job in _jobs(document)])

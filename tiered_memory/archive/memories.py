@@ -13,6 +13,7 @@ from tiered_memory.archive.section import Outcome, Record, TierSection
 from tiered_memory.archive.versions import Version, decode, encode
 from tiered_memory.assertions.fields import is_of, own_fields
 from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.assertions.views import document_fields, view_arguments, view_uri
 from tiered_memory.checks import encode_metadata
 from tiered_memory.engine.reply import pairs, text
 from tiered_memory.engine.scripts import call
@@ -62,13 +63,20 @@ class _Assertions(TierSection):
         for each in parsed:
             arguments += [digest(each.id), "claims" if each.waits else "chain", len(each.versions)]
             for version in each.versions:
-                arguments += self._arguments(version, embeddings.get(version.item.text))
-        (outcomes,) = yield from ask(call("import_records", keys.scopes, arguments))
+                arguments += self._arguments(keeping, version, embeddings.get(version.item.text))
+        views = {place: uri for place, each in enumerate(parsed, 1) if (uri := view_uri(keeping, each.id))}
+        if views:
+            arguments += view_arguments(keys, views, {}, len(arguments))
+        script = "import_records_in_tree" if views else "import_records"
+        (outcomes,) = yield from ask(call(script, keys.scopes, arguments))
         return [text(outcome) for outcome in outcomes]  # type: ignore[misc]
 
-    def _arguments(self, version: Version, embedding: Embedding | None) -> list[Argument]:
+    def _arguments(self, keeping: Keeping, version: Version, embedding: Embedding | None) -> list[Argument]:
         item, times = version.item, version.times
         fields: dict[str, Argument] = self._fields(version, embedding) if embedding else {}
+        uri = view_uri(keeping, item.key)
+        if embedding and uri:
+            fields |= document_fields(uri, item.text)
         arguments: list[Argument] = [
             item.text,
             times["recorded_at"],

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tiered_memory.parts import AsyncParts, Parts
 
 SECTIONS: tuple[type[Section], ...] = (
-    Memories, Candidates, Settled, Notes, Files, Tree, Sessions, Commits,
+    Tree, Memories, Candidates, Settled, Notes, Files, Sessions, Commits,
 )  # fmt: skip
 """What an archive holds, in this order: what a section's records refer to comes before it."""
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from tiered_memory import clock, ranking
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.assertions.read import read
+from tiered_memory.checks import is_number
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.engine.reply import text
 from tiered_memory.engine.scripts import call
-from tiered_memory.errors import EmbeddingsUnavailable
+from tiered_memory.errors import EmbeddingsUnavailable, InvalidQuery
 from tiered_memory.items import Assertion, Conflict
 from tiered_memory.plan import Plan, ask, join
 
@@ -25,10 +27,19 @@ _STEP = 500
 
 
 @frozen
-class _Vectors:
+class Vectors:
+    """Vectors of one length each, whose memories have these ids and numbers."""
+
     ids: list[str]
     numbers: list[str]
     unit: NDArray[np.float32]
+
+
+def check_threshold(threshold: float) -> float:
+    """`threshold` itself, a cosine; raises `InvalidQuery`."""
+    if not is_number(threshold) or not -1 <= threshold <= 1:
+        raise InvalidQuery(f"threshold={threshold!r} must be a cosine from -1 to 1")
+    return threshold
 
 
 def conflicts(
@@ -43,11 +54,11 @@ def conflicts(
     for keeping in keepings:
         vectors = yield from _load(keyspace, keeping, scope)
         comparable = comparable or len(vectors.ids) > 1
-        settled = yield from _settled(keyspace, keeping, scope)
+        settled = yield from settled_pairs(keyspace, keeping, scope)
         pairs += [
             (cosine, keeping, vectors.ids[a], vectors.ids[b])
-            for cosine, a, b in _near(vectors, threshold, keyspace.tolerance)
-            if _pair(vectors.numbers[a], vectors.numbers[b]) not in settled
+            for cosine, a, b in near(vectors, threshold, keyspace.tolerance)
+            if pair_of(vectors.numbers[a], vectors.numbers[b]) not in settled
         ]
     if not comparable:
         raise EmbeddingsUnavailable("fewer than two memories have a vector in this scope, so none can be compared")
@@ -59,11 +70,11 @@ def conflicts(
 def settle(keyspace: Keyspace, keeping: Keeping, scope: str | None, conflict: Conflict) -> Plan[None]:
     """Never reports this pair again, as long as both stay as they are."""
     keys = keyspace.of(scope)
-    pair = _pair(str(conflict.a.number), str(conflict.b.number))
+    pair = pair_of(str(conflict.a.number), str(conflict.b.number))
     yield from ask(("SADD", keys.key("settled", keeping.name), pair))
 
 
-def _load(keyspace: Keyspace, keeping: Keeping, scope: str | None) -> Plan[_Vectors]:
+def _load(keyspace: Keyspace, keeping: Keeping, scope: str | None) -> Plan[Vectors]:
     import numpy as np
 
     keys = keyspace.of(scope)
@@ -80,13 +91,20 @@ def _load(keyspace: Keyspace, keeping: Keeping, scope: str | None) -> Plan[_Vect
         cursor = text(following)
         if not cursor:
             break
+    return by_id(ids, numbers, vectors)
+
+
+def by_id(ids: Sequence[str], numbers: Sequence[str], vectors: Sequence[NDArray[Any]]) -> Vectors:
+    """Vectors in the order of their ids, made one long."""
+    import numpy as np
+
     order = sorted(range(len(ids)), key=ids.__getitem__)
     array = np.array([vectors[at] for at in order], dtype="f4").reshape(len(order), len(vectors[0]) if vectors else 0)
     unit = array / np.linalg.norm(array, axis=1, keepdims=True)
-    return _Vectors([ids[at] for at in order], [numbers[at] for at in order], unit)
+    return Vectors([ids[at] for at in order], [numbers[at] for at in order], unit)
 
 
-def _near(vectors: _Vectors, threshold: float, tolerance: float) -> list[tuple[float, int, int]]:
+def near(vectors: Vectors, threshold: float, tolerance: float) -> list[tuple[float, int, int]]:
     """The cosine and the places of each pair that is near enough, the lower id first."""
     import numpy as np
 
@@ -112,11 +130,13 @@ def _conflict(
     return None
 
 
-def _settled(keyspace: Keyspace, keeping: Keeping, scope: str | None) -> Plan[set[str]]:
+def settled_pairs(keyspace: Keyspace, keeping: Keeping, scope: str | None) -> Plan[set[str]]:
+    """The pairs of a tier that are much alike, and shall be."""
     (members,) = yield from ask(("SMEMBERS", keyspace.of(scope).key("settled", keeping.name)))
     return {text(member) for member in members}
 
 
-def _pair(one: str, other: str) -> str:
+def pair_of(one: str, other: str) -> str:
+    """A pair of numbers as it is kept."""
     low, high = sorted((one, other), key=int)
     return f"{low}:{high}"

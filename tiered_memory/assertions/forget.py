@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tiered_memory import clock
 from tiered_memory.assertions.keeping import Keeping, addresses
@@ -16,6 +16,7 @@ from tiered_memory.scope import digest
 
 _BESIDE = (
     ("files_clear", "files"), ("sessions_clear", "tree"), ("jobs_clear", "tree"), ("tree_clear", "tree"),
+    ("graph_clear", "graph"),
 )  # fmt: skip
 """The scripts that forget what a scope holds beside its memories, and what the tokens of these are made from."""
 
@@ -46,8 +47,20 @@ def forget_these(keyspace: Keyspace, keeping: Keeping, scope: str | None, these:
     return total
 
 
-def clear(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None, *, everything: bool = False) -> Plan[int]:
-    """Forgets what these tiers hold in a scope, and `everything` else, step by step; how many memories that were."""
+def clear(
+    keyspace: Keyspace,
+    keepings: Sequence[Keeping],
+    scope: str | None,
+    *,
+    everything: bool = False,
+    first: Callable[[ScopeKeys], Plan[None]] | None = None,
+) -> Plan[int]:
+    """Forgets what these tiers hold in a scope, and `everything` else, step by step; how many memories that were.
+
+    What must be done before, while it is there, is done `first`.
+    """
+    if first is not None:
+        yield from first(keyspace.of(scope))
     total = 0
     more = True
     while more:
@@ -72,15 +85,20 @@ def erase(keyspace: Keyspace, everything: Sequence[Keeping], scope: str | None) 
     return forgotten
 
 
-def clear_everywhere(keyspace: Keyspace, keepings: Sequence[Keeping], *, everything: bool = False) -> Plan[int]:
-    """Forgets all that these tiers hold in every scope, and `everything` else; how many memories that were."""
+def clear_everywhere(
+    keyspace: Keyspace,
+    keepings: Sequence[Keeping],
+    *,
+    everything: bool = False,
+    first: Callable[[ScopeKeys], Plan[None]] | None = None,
+) -> Plan[int]:
+    """Forgets all that these tiers hold in every scope, as `clear` does; how many memories that were."""
     total = 0
     cursor: str | None = None
     while True:
         found = yield from scopes(keyspace, 100, cursor)
-        total += sum(
-            (yield from join([clear(keyspace, keepings, scope, everything=everything) for scope in found.items]))
-        )
+        clearing = [clear(keyspace, keepings, scope, everything=everything, first=first) for scope in found.items]
+        total += sum((yield from join(clearing)))
         cursor = found.cursor
         if cursor is None:
             return total

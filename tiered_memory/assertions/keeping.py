@@ -27,6 +27,7 @@ class Keeping:
         most: How many memories a scope keeps: of notes the newest, of records those with the highest retention.
         half_life: Microseconds without use after which a record's retention has halved.
         idle: After how many milliseconds without a new note a scope's notes are dropped; 0: never.
+        types: The types of memories that it keeps whose ids are URIs.
     """
 
     name: str = field(validator=matches_re("[a-z][a-z0-9_]*"))
@@ -36,6 +37,7 @@ class Keeping:
     most: int = UNBOUNDED
     idle: int = 0
     half_life: int = RETENTION_HALF_LIFE
+    types: frozenset[str] = frozenset()
 
     @property
     def is_bounded(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
 from attrs import frozen
 
@@ -15,6 +15,7 @@ from tiered_memory.assertions.read import page
 from tiered_memory.assertions.review import pending
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.engine.scripts import call
+from tiered_memory.errors import InvalidQuery
 from tiered_memory.items import Assertion, Assertions, Status
 from tiered_memory.plan import Plan, ask
 from tiered_memory.scope import digest
@@ -53,6 +54,16 @@ class Match:
             and (self.before is None or each.at < self.before)
             and (self.metadata is None or self.metadata.items() <= each.metadata.items())
         )
+
+
+def check_statuses(statuses: Iterable[Status]) -> frozenset[Status]:
+    """`statuses` as a set; raises `InvalidQuery` for one that is none."""
+    known = get_args(Status)
+    wanted = [statuses] if isinstance(statuses, str) else list(statuses)
+    for status in wanted:
+        if status not in known:
+            raise InvalidQuery(f"status {status!r} is none of {', '.join(known)}")
+    return frozenset(wanted)
 
 
 def matching(

@@ -87,5 +87,7 @@ def tallies(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None) 
 
 def keys_at(keys: ScopeKeys, tier: str, ids: Sequence[str]) -> Plan[list[str]]:
     """The keys of all records that stand at these ids of a tier, superseded ones included."""
+    if not ids:
+        return []
     (slots,) = yield from ask(("HMGET", keys.key("slots", tier), *map(digest, ids)), hurried=True)
     return [keys.record(number) for slot in slots if slot for number in text(slot).split(",")]

@@ -10,14 +10,17 @@ from attrs import frozen
 
 from tiered_memory.assertions.fields import own_fields
 from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.assertions.views import Work, document_fields, view_arguments, view_uri
 from tiered_memory.checks import encode_metadata
 from tiered_memory.clock import to_micros
 from tiered_memory.engine.keys import Keyspace, ScopeKeys
 from tiered_memory.engine.reply import text
 from tiered_memory.engine.scripts import call
+from tiered_memory.errors import KindConflict
 from tiered_memory.items import MemoryItem, Outcome, Remembered
 from tiered_memory.plan import Embedding, Plan, ask
 from tiered_memory.scope import digest
+from tiered_memory.store.uri import Uri
 from tiered_memory.terms import terms
 
 Argument = str | bytes | int | float
@@ -34,8 +37,9 @@ class Entry:
         embedding: Their vector, or None.
         mode: Whether it is remembered, or updates what stands there.
         expected: For an update, what must stand there.
-        reason: Why the gate sends it to review, or None.
         lifts_expiry: For an update, whether it is to be kept until it is forgotten.
+        reason: Why the gate sends it to review, or None.
+        jobs: What must be done for it, if it is a document of the tree and says something new.
     """
 
     item: MemoryItem
@@ -46,6 +50,12 @@ class Entry:
     expected: bytes = b""
     lifts_expiry: bool = False
     reason: str | None = None
+    jobs: Work = ()
+
+    @property
+    def uri(self) -> Uri | None:
+        """Where it is a document of the tree, or None."""
+        return view_uri(self.keeping, self.item.key)
 
 
 def write(keyspace: Keyspace, scope: str | None, entries: Sequence[Entry], now: int) -> Plan[list[Remembered]]:
@@ -57,13 +67,20 @@ def write(keyspace: Keyspace, scope: str | None, entries: Sequence[Entry], now: 
         arguments += [*keeping.address(keys), keeping.most, keeping.idle, keeping.half_life, keeping.rules]
     for entry in entries:
         arguments += _item(entry, places[entry.keeping], keys, keyspace.vector, now)
-    (outcomes,) = yield from ask(call("remember", keys.scopes, arguments), repeatable=_repeatable(entries))
+    views = {place: uri for place, entry in enumerate(entries, 1) if (uri := entry.uri)}
+    if views:
+        jobs = {place: entry.jobs for place, entry in enumerate(entries, 1)}
+        arguments += view_arguments(keys, views, jobs, len(arguments))
+    script = "remember_in_tree" if views else "remember"
+    (outcomes,) = yield from ask(call(script, keys.scopes, arguments), repeatable=_repeatable(entries))
+    if outcomes[0] == b"kind_conflict":
+        raise KindConflict(f"a document that is no memory stands at {text(outcomes[1])!r}; remove it first")
     return [_remembered(entry, scope, text(outcome)) for entry, outcome in zip(entries, outcomes, strict=True)]
 
 
 def _repeatable(entries: Sequence[Entry]) -> bool:
-    """Whether writing twice is the same as writing once: not where uses are ranked by."""
-    return not any(entry.keeping.carries for entry in entries)
+    """Whether writing twice is the same as writing once: not where uses are ranked by, or jobs enqueued."""
+    return not any(entry.keeping.carries or entry.jobs for entry in entries)
 
 
 def _item(entry: Entry, place: int, keys: ScopeKeys, vector: str, now: int) -> list[Argument]:
@@ -71,6 +88,8 @@ def _item(entry: Entry, place: int, keys: ScopeKeys, vector: str, now: int) -> l
     fields: dict[str, Argument] = dict(
         own_fields(item, keys.scope, cut=bool(embedding and embedding.cut), reason=entry.reason)
     )
+    if entry.uri:
+        fields |= document_fields(entry.uri, item.text)
     if embedding:
         fields |= {vector: embedding.vector, "terms": " ".join(terms(entry.words))}
     arguments: list[Argument] = [

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 import tiered_memory
-from tiered_memory.cli import archive, conflicts, files, forgetting, jobs, reading, review, sessions, worker
+from tiered_memory.cli import archive, conflicts, files, forgetting, jobs, reading, review, sessions, skills, worker
 from tiered_memory.cli.options import Options, command
 from tiered_memory.cli.output import Answer, counted, hits_table, plain, printable
 from tiered_memory.cli.parameters import TIERS, Scope, json_object, moment
@@ -178,3 +178,4 @@ app.add_typer(review.app, name="review")
 app.add_typer(files.app, name="files")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(sessions.app, name="sessions")
+app.add_typer(skills.app, name="skills")

@@ -21,7 +21,7 @@ def default_embedder() -> Embedder:
 
 
 def embed(embedder: Embedder, texts: Sequence[str], numbers: str) -> list[Embedding]:
-    """The embeddings of `texts`, of `numbers` of this numpy type; raises `EmbeddingError` when they fail or can't be used."""
+    """The embeddings of `texts`, of numbers of this numpy type; raises `EmbeddingError` when they can't be used."""
     fitted = _fit(embedder, texts)
     try:
         vectors = embedder.embed(fitted)

@@ -17,14 +17,15 @@
     {namespace:p}:claims:TOKEN    hash         digest of an id → numbers of the records that wait there, newest first
     {namespace:p}:tally:TOKEN     hash         how many memories, by status
     {namespace:p}:settled:TOKEN   set          pairs of records that are much alike, and shall be
+    {namespace:p}:views:TOKEN     hash         digest of an id that is a URI → what its document shows
     {namespace:p}:paths:TOKEN     sorted set   paths of a scope's files, in the order of their bytes
     {namespace:p}:file:TOKEN:PATH hash         one file
     {namespace:p}:facts:TOKEN     hash         fact (a memory's id, # and a number) → its times and its entities
     {namespace:p}:sentences:TOKEN hash         fact → its text
-    {namespace:p}:recorded:TOKEN  sorted set   facts, the newest first
+    {namespace:p}:recorded:TOKEN  sorted set   facts, the newest first, ended ones last
     {namespace:p}:versions:TOKEN  hash         memory's id → number of its newest fact, once it has had several
     {namespace:p}:entities:TOKEN  hash         entity → how many facts mention it
-    {namespace:p}:mentions:TOKEN:ENTITY sorted set  the facts that mention it, the newest first
+    {namespace:p}:mentions:TOKEN:ENTITY sorted set  the facts that mention it, likewise
     {namespace:p}:sessions:TOKEN  sorted set   ids of a scope's sessions, in the order of their bytes
     {namespace:p}:session:TOKEN:ID list        the messages of one session, packed
     {namespace:p}:commits:TOKEN   sorted set   which session was committed where, with the hash of what it said
@@ -33,6 +34,7 @@
     {namespace:p}:enabled:TOKEN   sorted set   URIs of the documents that neither they nor a directory above switch off
     {namespace:p}:marked:TOKEN    sorted set   URIs that are switched off themselves, or have a group of their own
     {namespace:p}:nodes:TOKEN     hash         URI → what stands there: the number of a document's record, marks; packed
+    {namespace:p}:memories:TOKEN  hash         how many memories a tree shows, by type and status
     {namespace:p}:job:N           hash         one job
     {namespace:p}:job_sequence    integer      numbers the partition's jobs in the order of their making
     {namespace:p}:job_times:STATUS  sorted set numbers of the jobs of a status, by when: due, the lease's end, ended
@@ -61,7 +63,7 @@ from tiered_memory.scope import digest
 
 KINDS = (
     "slots", "order", "expiry", "retention", "surfaced", "surfaced_at", "waiting", "lapsing", "claims", "tally",
-    "settled",
+    "settled", "views",
 )  # fmt: skip
 """The kinds of keys that a scope may have for each tier."""
 
@@ -69,7 +71,7 @@ KINDS = (
 TREE_KINDS = ("documents", "directories", "enabled", "marked", "nodes")
 """The kinds of keys that a scope has for its tree."""
 
-STORE_KINDS = ("sessions", "commits", "job_kinds", "job_failed", *TREE_KINDS)
+STORE_KINDS = ("sessions", "commits", "memories", *TREE_KINDS)
 """The kinds of keys that a scope has for its context store."""
 
 
@@ -117,7 +119,7 @@ class ScopeKeys:
     @property
     def beside(self) -> list[str]:
         """The keys that say whether this scope holds anything beside its memories."""
-        return [self.files, *(self.key(kind, "tree") for kind in STORE_KINDS), *self.graph]
+        return [self.files, *(self.key(kind, "tree") for kind in STORE_KINDS), *self.jobs, *self.graph]
 
     @property
     def graph(self) -> list[str]:

@@ -136,7 +136,7 @@ class GraphView:
     """A part of a scope's graph, to browse.
 
     Attributes:
-        nodes: The facts, newest first, each followed by those of its entities that hadn't come yet.
+        nodes: The facts, newest first and ended ones last, each followed by those of its entities that hadn't come yet.
         edges: Mentions, then co-occurrences, between nodes that are here.
         truncated: Whether the scope holds more nodes.
         texts: The sentence of each fact, by its memory's id.

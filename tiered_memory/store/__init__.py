@@ -12,11 +12,14 @@ from tiered_memory.store.items import CountedPage, Delivery, Document, Node, Row
 from tiered_memory.store.jobs import AsyncJobs, Jobs
 from tiered_memory.store.layers import AsyncLayers, Layers
 from tiered_memory.store.listing import Filter
+from tiered_memory.store.memories import AsyncMemories, Memories, MemoryCounts
 from tiered_memory.store.messages import Message, Restore
 from tiered_memory.store.queue import FailedJob, Job, QueueDetail
-from tiered_memory.store.search import AsyncSearch, Search
+from tiered_memory.store.ranked import AsyncSearch, DocumentHits, Search, SearchMode
 from tiered_memory.store.sessions import AsyncSessions, Sessions
+from tiered_memory.store.skills import AsyncSkills, ImportedSkill, Replaced, Skill, SkillFilter, Skills
 from tiered_memory.store.tags import AsyncTags, Tags
+from tiered_memory.store.vectors import AsyncVectors, Vectors, VectorStats
 from tiered_memory.store.work_events import JobEvent, WorkReport
 
 __all__ = [
@@ -24,39 +27,53 @@ __all__ = [
     "AsyncDocuments",
     "AsyncJobs",
     "AsyncLayers",
+    "AsyncMemories",
     "AsyncSearch",
     "AsyncSessions",
+    "AsyncSkills",
     "AsyncStore",
     "AsyncTags",
+    "AsyncVectors",
     "Commit",
     "Commits",
     "CountedPage",
     "DeferJob",
     "Delivery",
     "Document",
+    "DocumentHits",
     "Documents",
     "FailJob",
     "FailedJob",
     "Filter",
     "Found",
+    "ImportedSkill",
     "Job",
     "JobEvent",
     "Jobs",
     "Layers",
     "LineMatch",
+    "Memories",
+    "MemoryCounts",
     "Message",
     "Node",
     "PathMatch",
     "QueueDetail",
+    "Replaced",
     "Restore",
     "Row",
     "Search",
+    "SearchMode",
     "SessionContext",
     "Sessions",
+    "Skill",
+    "SkillFilter",
+    "Skills",
     "Store",
     "StoredLayers",
     "Tags",
     "TreeStats",
+    "VectorStats",
+    "Vectors",
     "WorkReport",
     "Written",
 ]

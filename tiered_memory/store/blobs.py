@@ -34,3 +34,10 @@ def decode(blob: bytes, numbers: str) -> bytes:
     import numpy as np
 
     return np.frombuffer(blob, numbers).astype("<f4").tobytes()
+
+
+def any_vector(dimensions: int, numbers: str) -> bytes:
+    """Some vector as the store keeps it."""
+    import numpy as np
+
+    return np.ones(dimensions, numbers).tobytes()

@@ -12,6 +12,7 @@ class Handle(Protocol):
     """What is bound to a scope and runs plans."""
 
     _runner: Any
+    _tiers: Any
     _scope: str | None
 
 
@@ -19,10 +20,11 @@ class Bound:
     """Works in the scope of the handle that it was made from, through its runner."""
 
     _runner: Any
+    _tiers: Any
     _scope: str | None
 
     def __init__(self, handle: Handle) -> None:
-        self._runner, self._scope = handle._runner, handle._scope
+        self._runner, self._tiers, self._scope = handle._runner, handle._tiers, handle._scope
 
     def __repr__(self) -> str:
         scope = "" if self._scope is None else f" of scope {self._scope!r}"

@@ -10,7 +10,7 @@ from tiered_memory.errors import IsRoot
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, ask
 from tiered_memory.store.bound import Bound
-from tiered_memory.store.items import CountedPage, Document, Job, Node, Row, Written
+from tiered_memory.store.items import CountedPage, Document, JobRequest, Node, Row, Written
 from tiered_memory.store.listing import Filter, check_page, child_names, count_documents, list_documents
 from tiered_memory.store.nodes import check_batch, check_documents, put_documents, read_nodes
 from tiered_memory.store.tree import address, missing
@@ -47,7 +47,7 @@ class DocumentOperations(Bound):
         *,
         abstract: str | None = None,
         overview: str | None = None,
-        jobs: Iterable[Job] = (),
+        jobs: Iterable[JobRequest] = (),
     ) -> Plan[Written]:
         """Writes a document and its jobs in one step, with the directories above it that are missing.
 

@@ -12,10 +12,13 @@ from tiered_memory.store.documents import AsyncDocuments, Documents
 from tiered_memory.store.items import TreeStats
 from tiered_memory.store.jobs import AsyncJobs, Jobs
 from tiered_memory.store.layers import AsyncLayers, Layers
-from tiered_memory.store.search import AsyncSearch, Search
+from tiered_memory.store.memories import AsyncMemories, Memories
+from tiered_memory.store.ranked import AsyncSearch, Search
 from tiered_memory.store.sessions import AsyncSessions, Sessions
+from tiered_memory.store.skills import AsyncSkills, Skills
 from tiered_memory.store.tags import AsyncTags, Tags
 from tiered_memory.store.tree import address
+from tiered_memory.store.vectors import AsyncVectors, Vectors
 
 
 class StoreOperations(Bound):
@@ -69,6 +72,21 @@ class Store(StoreOperations, Blocking):
         return Search(self)
 
     @property
+    def vectors(self) -> Vectors:
+        """The vectors of its documents."""
+        return Vectors(self)
+
+    @property
+    def skills(self) -> Skills:
+        """Its skills: folders of instructions."""
+        return Skills(self)
+
+    @property
+    def memories(self) -> Memories:
+        """What is remembered below `viking://user/memories`."""
+        return Memories(self)
+
+    @property
     def sessions(self) -> Sessions:
         """Its conversations."""
         return Sessions(self)
@@ -106,6 +124,21 @@ class AsyncStore(StoreOperations, NonBlocking):
     def search(self) -> AsyncSearch:
         """Finding paths, lines and documents."""
         return AsyncSearch(self)
+
+    @property
+    def vectors(self) -> AsyncVectors:
+        """The vectors of its documents."""
+        return AsyncVectors(self)
+
+    @property
+    def skills(self) -> AsyncSkills:
+        """Its skills: folders of instructions."""
+        return AsyncSkills(self)
+
+    @property
+    def memories(self) -> AsyncMemories:
+        """What is remembered below `viking://user/memories`."""
+        return AsyncMemories(self)
 
     @property
     def sessions(self) -> AsyncSessions:

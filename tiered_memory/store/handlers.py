@@ -9,7 +9,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from tiered_memory.operation import Planned
-from tiered_memory.plan import Plan
+from tiered_memory.plan import Plan, embed, opened
 from tiered_memory.store.context import Summarise, summarised
 from tiered_memory.store.documents import DocumentOperations
 from tiered_memory.store.fallback import MOST
@@ -17,6 +17,7 @@ from tiered_memory.store.handling import FailJob, JobPlan
 from tiered_memory.store.items import LayerName, Node
 from tiered_memory.store.layers import LayerOperations
 from tiered_memory.store.queue import Job
+from tiered_memory.store.vectors import store_vector
 
 
 class _Documents(DocumentOperations, Planned):
@@ -38,7 +39,15 @@ class DocumentHandlers:
     @property
     def plans(self) -> dict[str, JobPlan]:
         """Each by its kind."""
-        return {"summarize_abstract": self.abstract, "summarize_overview": self.overview}
+        return {"embed": self.embed, "summarize_abstract": self.abstract, "summarize_overview": self.overview}
+
+    def embed(self, job: Job) -> Plan[None]:
+        """Stores the vector of a document's content; one that is blank gets none."""
+        document = yield from _document(job)
+        if document is None or not document.content or document.content.isspace():
+            return
+        (embedding,) = yield from embed([document.content])
+        yield from store_vector((yield from opened()), job.scope, job.id, document.uri, embedding.vector)
 
     def abstract(self, job: Job) -> Plan[None]:
         """Stores the first line of a summary, of at most 280 characters."""

@@ -29,7 +29,7 @@ LayerName: TypeAlias = Literal["abstract", "overview"]
 Kind: TypeAlias = Literal["doc", "dir"]
 """What stands at a URI: a document or a directory."""
 
-Job: TypeAlias = "tuple[str, Mapping[str, Any]]"
+JobRequest: TypeAlias = "tuple[str, Mapping[str, Any]]"
 """Work that a write asks for: its kind, and a payload of JSON values."""
 
 
@@ -61,7 +61,8 @@ def content_hash(content: str) -> str:
     return sha256(content.encode()).hexdigest()
 
 
-def _jobs(jobs: Iterable[Job]) -> tuple[Job, ...]:
+def check_jobs(jobs: Iterable[JobRequest]) -> tuple[JobRequest, ...]:
+    """`jobs` themselves, each a pair; raises `InvalidInput`."""
     given = tuple(jobs)
     for job in given:
         if not isinstance(job, tuple | list) or len(job) != 2:
@@ -91,7 +92,7 @@ class Document:
     content: str = field(converter=check_content, repr=False)
     abstract: str | None = field(default=None, converter=optional(check_layer), kw_only=True, repr=False)
     overview: str | None = field(default=None, converter=optional(check_layer), kw_only=True, repr=False)
-    jobs: tuple[Job, ...] = field(default=(), converter=_jobs, kw_only=True, repr=False)
+    jobs: tuple[JobRequest, ...] = field(default=(), converter=check_jobs, kw_only=True, repr=False)
 
 
 @frozen

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from attrs import frozen
 
 from tiered_memory.engine.keys import ScopeKeys
-from tiered_memory.engine.reply import Fields, text
+from tiered_memory.engine.reply import Fields, rows, text
 from tiered_memory.engine.scripts import call
-from tiered_memory.engine.search import ACTIVE, Where
+from tiered_memory.engine.search import Where, nearest
 from tiered_memory.plan import Plan, ask
+from tiered_memory.ranking import similarity
 from tiered_memory.store.hits import FIELDS, Found
 from tiered_memory.store.tree import address, missing
 from tiered_memory.store.uri import ROOT, Uri, parse, token
@@ -37,19 +38,23 @@ class Candidate:
     score: float
     content_hash: bytes | None
 
-    @property
-    def place(self) -> tuple[float, Uri]:
-        """What candidates are sorted by: the highest score first, then by URI."""
-        return -self.score, self.uri
-
 
 Ranked: TypeAlias = "tuple[list[Candidate], bool]"
 """Candidates in their order, and whether there are no more."""
 
+Ranking: TypeAlias = "Callable[[int], Plan[Ranked]]"
+"""Finds at least so many candidates, if there are."""
+
+_MARKED = "@active:{$token} | @candidate:{$token}"
+"""The rows that documents in use show, among them memories: what is believed, or else waits for review."""
+
+_SPARE = 1
+"""Rows asked for beyond those that are wanted, so that a tie at the end is seen."""
+
 
 def rows_of(keys: ScopeKeys, under: Uri) -> Where:
     """The rows of the documents in use that are `under` a URI."""
-    where = Where(ACTIVE, {"token": keys.token("documents")})
+    where = Where(_MARKED, {"token": keys.token("documents")})
     return where.also("@under:{$under}", {"under": token(under)}) if under.path else where
 
 
@@ -60,9 +65,29 @@ def candidate(keys: ScopeKeys, fields: Fields, score: float) -> Candidate | None
     return Candidate(parse(text(fields[b"uri"])), score, fields.get(b"content_hash"))
 
 
-def living(
-    keys: ScopeKeys, under: Uri, wanted: Sequence[str], most: int, rank: Callable[[int], Plan[Ranked]]
-) -> Plan[list[Found]]:
+def by_similarity(keys: ScopeKeys, under: Uri, vector: tuple[str, bytes]) -> Ranking:
+    """Ranks by the cosine with a vector of a field."""
+    where = rows_of(keys, under)
+    return lambda count: _nearest(keys, where, vector, count + _SPARE)
+
+
+def _nearest(keys: ScopeKeys, where: Where, vector: tuple[str, bytes], count: int) -> Plan[Ranked]:
+    """The nearest rows. Where there may be more, what ties with the last one is left out: its order isn't known."""
+    (reply,) = yield from ask(nearest(keys.index, where, vector, INDEXED, count))
+    found = rows(reply)
+    scored = [(fields, similarity(float(fields[b"distance"]))) for _, fields in found if fields]
+    complete = len(found) < count
+    least = -2.0 if complete else min((score for _, score in scored), default=-2.0)
+    candidates = [candidate(keys, fields, score) for fields, score in scored if score > least]
+    return in_order(candidates), complete
+
+
+def in_order(candidates: Iterable[Candidate | None]) -> list[Candidate]:
+    """Candidates by their score, the highest first, then by URI."""
+    return sorted((each for each in candidates if each), key=lambda each: (-each.score, each.uri))
+
+
+def living(keys: ScopeKeys, under: Uri, wanted: Sequence[str], most: int, rank: Ranking) -> Plan[list[Found]]:
     """The first `most` documents of what `rank` finds, with the fields that are wanted.
 
     `rank` is given how many candidates to find, and asked for more while what no document stands for takes places.
@@ -70,11 +95,11 @@ def living(
     """
     count = most
     while True:
-        count, looked_for = 4 * count, count
-        candidates, complete = yield from rank(looked_for)
+        candidates, complete = yield from rank(count)
         found = yield from _read(keys, candidates, wanted, most)
         if complete or len(found) == most:
             break
+        count *= 4
     if not found and under != ROOT:
         (stands,) = yield from ask(("HEXISTS", keys.key("nodes", "tree"), under))
         if not stands:
@@ -89,10 +114,10 @@ def _read(keys: ScopeKeys, candidates: Sequence[Candidate], wanted: Sequence[str
     for start in range(0, len(candidates), most):
         part = candidates[start : start + most]
         arguments = (*address(keys), "", 1 + len(names), "content_hash", *names, *(each.uri for each in part))
-        (rows,) = yield from ask(call("tree_get", keys.scopes, arguments))
-        for each, row in zip(part, rows, strict=True):
-            if each.uri not in found and _stands_for(each, row):
-                found[each.uri] = _found(each, wanted, row)
+        (nodes,) = yield from ask(call("tree_get", keys.scopes, arguments))
+        for each, node in zip(part, nodes, strict=True):
+            if each.uri not in found and _stands_for(each, node):
+                found[each.uri] = _found(each, wanted, node)
         if len(found) >= most:
             break
     return list(found.values())[:most]

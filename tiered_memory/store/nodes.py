@@ -13,7 +13,7 @@ from tiered_memory.engine.reply import text
 from tiered_memory.engine.scripts import call
 from tiered_memory.errors import InvalidInput, InvalidLimit, TooLarge
 from tiered_memory.plan import Plan, ask
-from tiered_memory.store.items import Document, Job, Node, Written, content_hash
+from tiered_memory.store.items import Document, JobRequest, Node, Written, content_hash
 from tiered_memory.store.queue import job_arguments, job_id
 from tiered_memory.store.tree import LAYERS, Argument, address, conflict, document_arguments
 from tiered_memory.store.uri import Uri
@@ -76,7 +76,7 @@ def put_documents(keys: ScopeKeys, documents: Sequence[Document]) -> Plan[list[W
     ]
 
 
-def fenced(job: Job, uri: Uri, own_hash: str) -> Job:
+def fenced(job: JobRequest, uri: Uri, own_hash: str) -> JobRequest:
     """A job of a document that knows for which content it is, so that its result isn't stored with any other."""
     kind, payload = job
     return (kind, {"uri": uri, "content_hash": own_hash, **payload}) if isinstance(payload, Mapping) else job

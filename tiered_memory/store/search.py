@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
+from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.engine.reply import text
 from tiered_memory.engine.scripts import call
-from tiered_memory.operation import Blocking, NonBlocking, operation
+from tiered_memory.operation import operation
 from tiered_memory.plan import Plan, ask
 from tiered_memory.store.bound import Bound
 from tiered_memory.store.hits import (
@@ -75,7 +76,8 @@ class SearchOperations(Bound):
         sought, within, _ = check_query(query), ROOT if under is None else parse(under), check_hits(limit)
         if "\n" in sought:
             return []
-        rows = yield from self._scan("tree_grep", within, limit, (sought,), (_AROUND,))
+        keys = yield from self._keys()
+        rows = yield from _scan(keys, "tree_grep", within, limit, (sought,), (_AROUND,))
         return [_line(sought, *row) for row in rows]
 
     @operation
@@ -97,8 +99,7 @@ class SearchOperations(Bound):
         """
         sought, within, _ = check_query(query), ROOT if under is None else parse(under), check_hits(limit)
         wanted = check_fields(fields)
-        rows = yield from self._scan("tree_keyword", within, limit, (sought,), [FIELDS[name] for name in wanted])
-        return [_found(wanted, *row) for row in rows]
+        return (yield from containing((yield from self._keys()), sought, within, limit, wanted))
 
     def _nodes(self, under: Uri, after: str) -> Plan[tuple[PathMatches, str | None]]:
         """The nodes of one step in the order of their URIs, and where to go on from, or None."""
@@ -116,21 +117,27 @@ class SearchOperations(Bound):
         end = min(ends)
         return [node for node in nodes if node.uri <= end], end
 
-    def _scan(
-        self, script: str, under: Uri, limit: int, sought: tuple[str], more: Sequence[str | int]
-    ) -> Plan[list[Any]]:
-        """Up to `limit` rows that a script finds, step by step; raises `NotFound`."""
-        keys = yield from self._keys()
-        rows: list[Any] = []
-        after: str | None = ""
-        while after is not None:
-            arguments = (*address(keys), under, after, *sought, limit - len(rows), *more)
-            (reply,) = yield from ask(call(script, keys.scopes, arguments))
-            if not reply:
-                raise missing(under)
-            rows += reply[1]
-            after = text(reply[0]) or None
-        return rows
+
+def containing(keys: ScopeKeys, sought: str, under: Uri, limit: int, wanted: Sequence[str]) -> Plan[Founds]:
+    """The documents that have a casefolded text in them; raises `NotFound`."""
+    rows = yield from _scan(keys, "tree_keyword", under, limit, (sought,), [FIELDS[name] for name in wanted])
+    return [_found(wanted, *row) for row in rows]
+
+
+def _scan(
+    keys: ScopeKeys, script: str, under: Uri, limit: int, sought: tuple[str], more: Sequence[str | int]
+) -> Plan[list[Any]]:
+    """Up to `limit` rows that a script finds, step by step; raises `NotFound`."""
+    rows: list[Any] = []
+    after: str | None = ""
+    while after is not None:
+        arguments = (*address(keys), under, after, *sought, limit - len(rows), *more)
+        (reply,) = yield from ask(call(script, keys.scopes, arguments))
+        if not reply:
+            raise missing(under)
+        rows += reply[1]
+        after = text(reply[0]) or None
+    return rows
 
 
 def _found(wanted: Sequence[str], uri: bytes, group: bytes, values: Sequence[bytes | None]) -> Found:
@@ -148,11 +155,3 @@ def _line(sought: str, uri: bytes, number: int, part: bytes, at: int) -> LineMat
     else:
         start, length = len(part[:at].decode(errors="ignore")), len(sought)
     return LineMatch(Uri(text(uri)), number, excerpt(line, start, length))
-
-
-class Search(SearchOperations, Blocking):
-    """Searching the tree of one scope."""
-
-
-class AsyncSearch(SearchOperations, NonBlocking):
-    """Searching the tree of one scope."""

@@ -10,29 +10,28 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-from tiered_memory import clock, ranking
+from tiered_memory import clock
 from tiered_memory.engine.keys import Keyspace, ScopeKeys
-from tiered_memory.engine.reply import rows, text
+from tiered_memory.engine.reply import text
 from tiered_memory.engine.scripts import call
-from tiered_memory.engine.search import Where, nearest
 from tiered_memory.errors import IndexUnavailable
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, ask, opened
-from tiered_memory.store.blobs import decode, encode
+from tiered_memory.store.blobs import any_vector, decode, encode
 from tiered_memory.store.bound import Bound
 from tiered_memory.store.hits import Found, check_fields, check_hits
 from tiered_memory.store.items import Delivery, check_document_uri
 from tiered_memory.store.layers import delivery
-from tiered_memory.store.living import INDEXED, SCORE, Ranked, candidate, living, rows_of
-from tiered_memory.store.nodes import MAX_BATCH, check_batch
+from tiered_memory.store.living import SCORE, by_similarity, living
+from tiered_memory.store.nodes import check_batch
 from tiered_memory.store.queue import number_of
 from tiered_memory.store.tree import address
 from tiered_memory.store.uri import ROOT, Uri, parse
 
 Founds: TypeAlias = "list[Found]"
 
-_SPARE = 1
-"""Rows asked for beyond those that are wanted, so that a tie at the end is seen."""
+_STEP = 500
+"""How many documents, or rows of the index, one script looks at, so that it never holds up the server for long."""
 
 
 @frozen
@@ -104,10 +103,7 @@ class VectorOperations(Bound):
         keyspace = yield from opened()
         keys = keyspace.of(self._scope)
         vector = (keyspace.vector, encode(query, self._runner.embedder.dimensions, keyspace.numbers))
-        where = rows_of(keys, within)
-        return (
-            yield from living(keys, within, wanted, top_k, lambda count: _nearest(keys, where, vector, count + _SPARE))
-        )
+        return (yield from living(keys, within, wanted, top_k, by_similarity(keys, within, vector)))
 
     @operation
     def load(self, uris: Iterable[str]) -> Plan[dict[str, bytes]]:
@@ -132,8 +128,8 @@ class VectorOperations(Bound):
         keyspace = yield from opened()
         keys = keyspace.of(self._scope)
         (documents,) = yield from ask(("ZCARD", keys.key("documents", "tree")))
-        any_vector = encode(_ones(self._runner.embedder.dimensions), self._runner.embedder.dimensions, keyspace.numbers)
-        arguments = (*address(keys), keys.index, keyspace.vector, any_vector)
+        vector = any_vector(self._runner.embedder.dimensions, keyspace.numbers)
+        arguments = (*address(keys), keys.index, keyspace.vector, vector)
         try:
             ((vectors, indexed, in_use),) = yield from ask(call("vectors_stats", keys.scopes, arguments))
             # where there are as many rows as documents, none needs to be looked at
@@ -163,7 +159,7 @@ class VectorOperations(Bound):
         after: str | None = ""
         total = 0
         while after is not None:
-            arguments = (clock.now_micros(), *address(keys), keyspace.vector, after, MAX_BATCH)
+            arguments = (clock.now_micros(), *address(keys), keyspace.vector, after, _STEP)
             ((following, enqueued),) = yield from ask(call("vectors_backfill", keys.scopes, arguments))
             total += enqueued
             after = text(following) or None
@@ -178,31 +174,14 @@ def store_vector(keyspace: Keyspace, scope: str | None, job_id: int, uri: Uri, v
     return delivery(reply, job_id, uri)
 
 
-def _nearest(keys: ScopeKeys, where: Where, vector: tuple[str, bytes], count: int) -> Plan[Ranked]:
-    """Candidates by their cosine. Where there may be more, what ties with the last one is left out."""
-    (reply,) = yield from ask(nearest(keys.index, where, vector, INDEXED, count))
-    found = rows(reply)
-    scored = [(fields, ranking.similarity(float(fields[b"distance"]))) for _, fields in found if fields]
-    complete = len(found) < count
-    least = -2.0 if complete or not scored else min(score for _, score in scored)
-    candidates = [candidate(keys, fields, score) for fields, score in scored if score > least]
-    return sorted((each for each in candidates if each), key=lambda each: each.place), complete
-
-
 def _strays(keys: ScopeKeys, then: str = "") -> Plan[int]:
     """How many rows of the index are no document."""
     total = offset = 0
     while offset >= 0:
-        arguments: tuple[Any, ...] = (*address(keys), keys.index, offset, MAX_BATCH, then)
+        arguments: tuple[Any, ...] = (*address(keys), keys.index, offset, _STEP, then)
         ((offset, strays),) = yield from ask(call("vectors_reclaim", keys.scopes, arguments))
         total += strays
     return total
-
-
-def _ones(dimensions: int) -> bytes:
-    import numpy as np
-
-    return np.ones(dimensions, "<f4").tobytes()
 
 
 class Vectors(VectorOperations, Blocking):

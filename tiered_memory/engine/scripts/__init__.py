@@ -26,6 +26,7 @@ _ALSO |= {"vectors_stats": ("tree",), "vectors_reclaim": ("tree",), "skills_list
 _ALSO["skills_replace"] = _ALSO["tree_remove"]
 _ALSO |= {"commits_read": ("commits",), "commits_put": ("tree", "jobs", "commits")}
 _ALSO |= {"tree_export": ("tree",), "import_tree": ("tree", "jobs"), "import_commits": ("tree", "commits")}
+_ALSO |= {"memories_read": ("tree",), "memories_stats": ("tree",), "memories_surface": ("records",)}
 _ALSO["remember_in_tree"] = ("records", "tree", "jobs", "views", "remember")
 _ALSO["import_records_in_tree"] = ("records", "tree", "jobs", "views", "import_records")
 _ALSO |= {"import_records": ("records",), "import_notes": ("records",), "import_files": ("files",)}

@@ -31,9 +31,15 @@ local function check_graph(graph)
 end
 
 local function parse_fact(record)
-  local recorded, from, to, expired, mentions = string.match(record, '^(%d+) (%-?%d+) (%S+) (%S+)\n(.+)$')
+  local recorded, from, to, expired, mentions = string.match(record, '^(%d+) (%-?%d+) (%S+) (%S+)\n(%d+\t.+\n)$')
   if not recorded then error({ err = 'CORRUPT a fact is not as we wrote it' }) end
   return { recorded = recorded, from = from, to = to, expired = expired, mentions = mentions }
+end
+
+-- Where a fact stands among others: the newest first, but those that had ended when they were closed come last.
+local function place_of(fact)
+  local ended = fact.expired ~= '-' and tonumber(fact.to) <= tonumber(fact.expired)
+  return string.format('%.0f', (ended and 2^53 or 0) - tonumber(fact.recorded))
 end
 
 local function fact_text(fact)

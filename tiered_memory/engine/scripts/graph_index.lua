@@ -31,14 +31,15 @@ local function open_fact(memory, from)
     name = fact_name(memory, version + 1)
   end
   added = added + 1
-  redis.call('ZADD', graph.recorded, -now, name)
-  return name, { recorded = now, from = from ~= '' and from or now, to = '-', expired = '-', mentions = '' }
+  fact = { recorded = now, from = from ~= '' and from or now, to = '-', expired = '-', mentions = '' }
+  redis.call('ZADD', graph.recorded, place_of(fact), name)
+  return name, fact
 end
 
 local function mention(fact, name, entity)
   if string.find('\n' .. fact.mentions, '\t' .. entity .. '\n', 1, true) then return end
   fact.mentions = fact.mentions .. now .. '\t' .. entity .. '\n'
-  redis.call('ZADD', mentions_key(graph.token, entity), -fact.recorded, name)
+  redis.call('ZADD', mentions_key(graph.token, entity), place_of(fact), name)
   redis.call('HINCRBY', graph.entities, entity, 1)
 end
 

@@ -2,118 +2,135 @@
 -- Finds the facts that mention entities, and those that mention a sibling of these: ARGV is the token of the graph, how
 -- many facts are wanted, how many are read at the most for either, the latest time from which a fact may hold, the time
 -- that its end must lie beyond, the latest time at which it became known, 'mentions' to be told of these, and the
--- entities. Of an entity that many facts mention only the newest are read; the rarest entities come first.
+-- entities. Entities are read from the rarest on, and the newest facts of each.
 -- Answers the direct facts, then the others: for each its name, its weight (the rarity of its matched entities, summed
 -- up), how often its siblings were met, when it was recorded, and what it mentions.
 local graph, wanted, budget = graph_of(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local from_most, to_least, known_by = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local tell, asked = ARGV[7] == 'mentions', { unpack(ARGV, 8) }
 local total = redis.call('HLEN', graph.facts)
-local timeless = known_by == math.huge
+local untimed = known_by == math.huge
 
--- When a fact was recorded and its mentions, or nil unless it held and was known at the times that are asked for.
+-- When a fact was recorded, or nil unless it held and was known at the times that are asked for.
 local function visible(record)
-  local recorded, from, to, expired, start = string.match(record, '^(%d+) (%-?%d+) (%S+) (%S+)\n()')
+  local recorded, from, to, expired = string.match(record, '^(%d+) (%-?%d+) (%S+) (%S+)\n%d+\t')
   if not recorded then error({ err = 'CORRUPT a fact is not as we wrote it' }) end
   if tonumber(recorded) > known_by or tonumber(from) > from_most then return nil end
   if to ~= '-' and tonumber(to) <= to_least and tonumber(expired) <= known_by then return nil end
-  return recorded, start
+  return recorded
 end
 
--- Calls visit(entity) for each entity that a fact was known to mention.
-local function each_known(record, start, visit)
-  for time, entity in string.gmatch(string.sub(record, start), '(%d+)\t([^\n]+)\n') do
-    if timeless or tonumber(time) <= known_by then visit(entity) end
+-- Whether a fact was known to mention an entity.
+local function mentions(record, entity)
+  local at = string.find(record, '\t' .. entity .. '\n', 1, true)
+  return at ~= nil and (untimed or tonumber(string.match(string.sub(record, 1, at - 1), '%d+$')) <= known_by)
+end
+
+local function known_mentions(record)
+  local list = {}
+  for entity in string.gmatch(record, '\t([^\n]+)\n') do
+    if untimed or mentions(record, entity) then list[#list + 1] = entity end
   end
+  return list
 end
 
--- Those of the entities that any fact mentions, the rarest first, with their rarity in millionths; and a map of that.
-local function rarest_first(entities)
-  local list, rarity = {}, {}
+-- How rare an entity is among the facts of the scope, in millionths.
+local function rarity_of(count) return math.floor(1e6 * math.log(1 + total / count) + 0.5) end
+
+-- Those of the entities that any fact mentions, the rarest first, until so many facts do; and the rarity of each.
+local function rarest_first(entities, reads)
+  local by_count, counts, rarity = {}, {}, {}
   chunks(entities, function(part)
-    for place, count in ipairs(redis.call('HMGET', graph.entities, unpack(part))) do
-      if count then
-        local entity = part[place]
-        rarity[entity] = math.floor(1e6 * math.log(1 + total / tonumber(count)) + 0.5)
-        list[#list + 1] = entity
+    for place, number in ipairs(redis.call('HMGET', graph.entities, unpack(part))) do
+      local count, entity = tonumber(number or 0), part[place]
+      if count > 0 then
+        if not by_count[count] then
+          by_count[count] = {}
+          counts[#counts + 1] = count
+        end
+        table.insert(by_count[count], entity)
+        rarity[entity] = rarity_of(count)
       end
     end
   end)
-  table.sort(list, function(a, b)
-    if rarity[a] ~= rarity[b] then return rarity[a] > rarity[b] end
-    return a < b
-  end)
+  table.sort(counts)
+  local list, left = {}, reads
+  for _, count in ipairs(counts) do
+    if left <= 0 then break end
+    table.sort(by_count[count])
+    for _, entity in ipairs(by_count[count]) do list[#list + 1] = entity end
+    left = left - count * #by_count[count]
+  end
   return list, rarity
 end
 
-local since = timeless and '-inf' or string.format('%.0f', -known_by)
-
-local seen = {}
-
--- Adds to `found` what is visible of these facts, unless it was seen already.
-local function read_new(names, found)
-  local new = {}
-  for _, name in ipairs(names) do
-    if not seen[name] then
-      seen[name] = true
-      new[#new + 1] = name
-    end
-  end
-  if #new == 0 then return end
-  for place, record in ipairs(redis.call('HMGET', graph.facts, unpack(new))) do
-    local recorded, start = visible(record or '')
-    if recorded then found[#found + 1] = { name = new[place], record = record, recorded = recorded, start = start } end
-  end
-end
-
--- The newest visible facts of each entity that weren't seen yet, until the budget is spent or enough are found.
-local function gather(entities, enough)
-  local found, left = {}, budget
+-- The names of the newest facts of each entity, up to `most` of all; and whether there are more.
+local function newest_of(entities, most)
+  local pages, left, more = {}, most, false
   for _, entity in ipairs(entities) do
-    local offset, more = 0, true
-    while more and left > 0 and #found < enough do
-      local most = math.min(left, CHUNK, enough)
-      local page =
-        redis.call('ZRANGE', mentions_key(graph.token, entity), since, '+inf', 'BYSCORE', 'LIMIT', offset, most)
-      left, offset, more = left - #page, offset + #page, #page == most
-      read_new(page, found)
-    end
+    local page = left > 0 and redis.call('ZRANGE', mentions_key(graph.token, entity), 0, left - 1) or {}
+    more = more or #page == left
+    left = left - #page
+    pages[#pages + 1] = page
   end
-  return found
+  return pages, more
 end
 
--- Weighs facts by those of their entities that have a rarity; drops those that weren't known to mention any.
-local function weigh(facts, rarity, met)
-  local weighed = {}
-  for _, fact in ipairs(facts) do
-    local weight, pairs_met = 0, 0
-    fact.mentions = {}
-    each_known(fact.record, fact.start, function(entity)
-      weight = weight + (rarity[entity] or 0)
-      pairs_met = pairs_met + (met and met[entity] or 0)
-      fact.mentions[#fact.mentions + 1] = entity
-    end)
-    if weight > 0 then
-      fact.weight, fact.met = weight, pairs_met
-      weighed[#weighed + 1] = fact
+local seen = {} -- facts by name, or false for what is not visible
+
+local function read_new(pages)
+  local new = {}
+  for _, page in ipairs(pages) do
+    for _, name in ipairs(page) do
+      if seen[name] == nil then
+        new[#new + 1] = name
+        seen[name] = false
+      end
     end
   end
-  return weighed
+  chunks(new, function(names)
+    for place, record in ipairs(redis.call('HMGET', graph.facts, unpack(names))) do
+      local recorded = visible(record or '')
+      if recorded then
+        seen[names[place]] = { name = names[place], record = record, recorded = recorded, weight = 0, met = 0 }
+      end
+    end
+  end)
 end
 
-local function answer(facts)
-  local rows = {}
-  for _, fact in ipairs(facts) do
-    rows[#rows + 1] = { fact.name, fact.weight, fact.met, fact.recorded, tell and table.concat(fact.mentions, '\n') or '' }
+-- Reads the facts of these pages, one for each entity, and adds up what led to each; those of `earlier` are left out.
+local function add_up(pages, entities, rarity, met, earlier)
+  read_new(pages)
+  local found, added = {}, {}
+  for place, page in ipairs(pages) do
+    local entity = entities[place]
+    for _, name in ipairs(page) do
+      local fact = seen[name]
+      if fact and not earlier[name] and (untimed or mentions(fact.record, entity)) then
+        if not added[name] then found[#found + 1] = fact end
+        added[name] = true
+        fact.weight, fact.met = fact.weight + rarity[entity], fact.met + (met[entity] or 0)
+      end
+    end
   end
-  return rows
+  return found, added
+end
+
+-- Weighs facts by all entities that were asked for, where these were not read to their ends.
+local function weigh_in_full(facts, entities, rarity)
+  for _, fact in ipairs(facts) do
+    fact.weight = 0
+    for _, entity in ipairs(entities) do
+      if mentions(fact.record, entity) then fact.weight = fact.weight + rarity[entity] end
+    end
+  end
 end
 
 -- How many direct facts mention each entity that wasn't asked for.
 local function siblings_of(facts, rarity)
   local met, list = {}, {}
   for _, fact in ipairs(facts) do
-    for _, entity in ipairs(fact.mentions) do
+    for _, entity in ipairs(known_mentions(fact.record)) do
       if not rarity[entity] then
         if not met[entity] then list[#list + 1] = entity end
         met[entity] = (met[entity] or 0) + 1
@@ -123,10 +140,24 @@ local function siblings_of(facts, rarity)
   return list, met
 end
 
-local entities, rarity = rarest_first(asked)
-local direct = weigh(gather(entities, #entities == 1 and timeless and wanted or math.huge), rarity)
+local function answer(facts)
+  local flat_list = {}
+  for place, fact in ipairs(facts) do
+    local at = 5 * place
+    flat_list[at - 4], flat_list[at - 3], flat_list[at - 2], flat_list[at - 1], flat_list[at] =
+      fact.name, fact.weight, fact.met, fact.recorded, tell and table.concat(known_mentions(fact.record), '\n') or ''
+  end
+  return flat_list
+end
+
+local entities, rarity = rarest_first(asked, math.huge)
+-- those of one entity come in their order, unless ended ones are asked for too
+local most = #entities == 1 and untimed and from_most == math.huge and math.min(wanted, budget) or budget
+local pages, more = newest_of(entities, most)
+local direct, found = add_up(pages, entities, rarity, {}, {})
+if more and #entities > 1 then weigh_in_full(direct, entities, rarity) end
 if #direct >= wanted then return { answer(direct), {} } end
 
 local list, met = siblings_of(direct, rarity)
-local siblings, sibling_rarity = rarest_first(list)
-return { answer(direct), answer(weigh(gather(siblings, math.huge), sibling_rarity, met)) }
+local siblings, sibling_rarity = rarest_first(list, budget)
+return { answer(direct), answer((add_up((newest_of(siblings, budget)), siblings, sibling_rarity, met, found))) }

@@ -1,11 +1,11 @@
 -- Writes nodes of a tree as an archive has them, where nothing stands, with the jobs of new documents: ARGV is now, the
 -- tree's address, the number of nodes, for each
 --   its URI, 'dir', 'doc' or 'view', 'off' where it is switched off itself, its own group, when it was created and last
---   written, the hashes of the contents that its abstract and its overview were made for, the slot that it is a view of,
+--   written, the hashes of the contents that its abstract and its overview were made for,
 -- then the documents among them, in their order, and the jobs. An absent value is the empty text.
 -- Answers for each node 'imported', 'skipped' (the same stands there) or 'conflict'.
 local now, tree, queue = tonumber(ARGV[1]), read_tree(2), queue_of(ARGV[2], ARGV[3])
-local layout = { 'uri', 'kind', 'off', 'group', 'created_at', 'updated_at', 'abstract_of', 'overview_of', 'view' }
+local layout = { 'uri', 'kind', 'off', 'group', 'created_at', 'updated_at', 'abstract_of', 'overview_of' }
 local nodes, at = {}, 6
 for place = 1, tonumber(ARGV[5]) do
   local node = {}
@@ -40,9 +40,9 @@ local function look_at(wanted)
   effective(tree, wanted.uri)
   if not node then return 'imported' end
   local kind = node.view and 'view' or node.record and 'doc' or 'dir'
-  if kind ~= wanted.kind or not marked_as(node, wanted.off, wanted.group) then return 'conflict' end
-  if kind == 'view' then return node.view == wanted.view and 'skipped' or 'conflict' end
-  return (kind == 'dir' or says_the_same(node.record, wanted.document)) and 'skipped' or 'conflict'
+  local fits = kind == wanted.kind or kind == 'dir' and wanted.kind == 'view'
+  if not fits or not marked_as(node, wanted.off, wanted.group) then return 'conflict' end
+  return (kind ~= 'doc' or says_the_same(node.record, wanted.document)) and 'skipped' or 'conflict'
 end
 
 local function stamp(number, wanted)
@@ -51,17 +51,16 @@ local function stamp(number, wanted)
   end
 end
 
+-- A view comes with its memory; until then its marks are those of a directory in its place.
 local function write(wanted)
   local node = { off = wanted.off ~= '' or nil, group = wanted.group ~= '' and wanted.group or nil }
-  if wanted.kind == 'dir' then
+  if wanted.kind == 'view' and not node.off and not node.group then return end
+  if wanted.kind ~= 'doc' then
     make_directories(tree, wanted.uri, ARGV[1])
-    node.created_at = wanted.created_at
+    node.created_at = wanted.created_at ~= '' and wanted.created_at or ARGV[1]
     redis.call('ZADD', tree.directories, 0, wanted.uri)
     save_node(tree, wanted.uri, node)
     tree.change = tree.change + 1
-  elseif wanted.kind == 'view' then
-    node.view = wanted.view
-    add_document(tree, wanted.uri, node, ARGV[1])
   else
     node.record = string.format('%.0f', redis.call('INCR', sequence))
     add_document(tree, wanted.uri, node, ARGV[1])

@@ -11,7 +11,7 @@ local function is_stray(name, uri)
   return (not number or record_key(number) ~= name) and redis.call('HEXISTS', name, 'id') == 0
 end
 
-local reply = redis.call('FT.SEARCH', index, '@active:{$token}', 'PARAMS', 2, 'token', tree.mark, 'LIMIT', offset, most,
+local reply = redis.call('FT.SEARCH', index, '@active:{$token} | @candidate:{$token}', 'PARAMS', 2, 'token', tree.mark, 'LIMIT', offset, most,
   'RETURN', 1, 'uri', 'TIMEOUT', 0, 'DIALECT', 2)
 local seen, strays = (#reply - 1) / 2, {}
 for place = 2, #reply, 2 do

@@ -5,7 +5,7 @@ local tree, index, field, vector = read_tree(1), unpack(ARGV, 4, 6)
 
 local function count(query, ...)
   local parameters = { 'token', tree.mark, ... }
-  return redis.call('FT.SEARCH', index, '@active:{$token}' .. query, 'TIMEOUT', 0, 'LIMIT', 0, 0, 'DIALECT', 2, 'PARAMS',
+  return redis.call('FT.SEARCH', index, '(@active:{$token} | @candidate:{$token})' .. query, 'TIMEOUT', 0, 'LIMIT', 0, 0, 'DIALECT', 2, 'PARAMS',
     #parameters, unpack(parameters))[1]
 end
 

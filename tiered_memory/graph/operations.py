@@ -1,0 +1,193 @@
+"""What can be done with the graph of a scope: facts are indexed by their entities, and found by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from tiered_memory import clock
+from tiered_memory.checks import check_count, check_id
+from tiered_memory.engine.keys import ScopeKeys
+from tiered_memory.errors import InvalidItem, InvalidLimit
+from tiered_memory.graph import stored
+from tiered_memory.graph.entities import EntityRef, check_entities
+from tiered_memory.graph.items import Fact, GraphView, IndexEntry, RetrievalPath
+from tiered_memory.graph.paths import paths
+from tiered_memory.graph.times import Times
+from tiered_memory.graph.view import view
+from tiered_memory.operation import Blocking, NonBlocking, operation
+from tiered_memory.plan import Plan, opened
+
+MAX_CANDIDATES = 1000
+"""How many facts are found at the most."""
+
+MAX_VIEW = 5000
+"""How many nodes a view has at the most."""
+
+# aliases, since what an operation returns reads better by a name
+Facts: TypeAlias = "list[Fact]"
+Frequencies: TypeAlias = "dict[EntityRef, int]"
+Paths: TypeAlias = "list[RetrievalPath]"
+
+
+class GraphOperations:
+    """Indexing the facts of a scope by the entities that they mention, and finding them by these.
+
+    Facts have two times. In the world, one holds from `valid_from` until `valid_to`. To us, it is known from
+    `recorded_at` on, and its end from `expired_at` on. Readings take `as_of`, a time in the world (None: what hasn't
+    ended), and `known_at`, a time of our knowledge (None: now).
+    """
+
+    _runner: Any
+    _scope: str | None
+
+    def __init__(self, handle: Any) -> None:
+        self._runner, self._scope = handle._runner, handle._scope
+
+    def __repr__(self) -> str:
+        scope = "" if self._scope is None else f" of scope {self._scope!r}"
+        return f"<{type(self).__name__}{scope} on {self._runner!r}>"
+
+    @operation
+    def index(
+        self, memory_id: str, entities: Iterable[EntityRef], text: str = "", valid_from: datetime | None = None
+    ) -> Plan[None]:
+        """Indexes what a memory is about; entities that it has stay, so that repeating a call changes nothing.
+
+        Args:
+            memory_id: The memory's id.
+            entities: What it is about; none: nothing is indexed.
+            text: The sentence, to show in a view.
+            valid_from: From when it holds, an aware time; None: from now, or as it stands. `known_epoch()`: always.
+
+        A memory whose fact is closed gets a new fact, and the closed one stays. To replace entities, `forget` first.
+
+        Raises:
+            InvalidItem: An argument can't be used; nothing is indexed.
+            StoreError: Redis can't be reached, or refused.
+        """
+        entry = IndexEntry(memory_id, entities, text, valid_from)
+        yield from stored.index((yield from self._keys()), [entry])
+
+    @operation
+    def index_many(self, entries: Iterable[IndexEntry]) -> Plan[int]:
+        """Indexes a batch in one round trip; returns how many entries had entities, the others are passed over.
+
+        Raises:
+            InvalidItem: An entry isn't one; the message names its place, and nothing is indexed.
+            StoreError: Redis failed meanwhile; some may be indexed, and repeating the call is safe.
+        """
+        batch = [_entry(entry, place) for place, entry in enumerate(entries)]
+        yield from stored.index((yield from self._keys()), batch)
+        return sum(bool(entry.entities) for entry in batch)
+
+    @operation
+    def close(self, memory_id: str, valid_to: datetime | None = None) -> Plan[bool]:
+        """Says that what a memory states ceases to hold; returns whether it was open.
+
+        Args:
+            memory_id: The memory's id.
+            valid_to: When, an aware time; None: now. A fact that ends before it begins held at no time.
+        """
+        check_id(memory_id, "memory_id")
+        end = clock.now() if valid_to is None else clock.utc(valid_to, "valid_to")
+        return bool((yield from stored.close((yield from self._keys()), [memory_id], end)))
+
+    @operation
+    def neighbors(
+        self,
+        entities: Iterable[EntityRef],
+        *,
+        limit: int = MAX_CANDIDATES,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+    ) -> Plan[list[str]]:
+        """The ids of the memories that mention one of these entities, or an entity mentioned together with one.
+
+        In a total order: those that mention them before the others; then by the entities that led there, each counted
+        by log(1 + facts of the scope / facts that mention it); then by how often their siblings were met; then the
+        newest; then by id. No more than 1,000 mentions are looked at, and as many of siblings: those of the rarest
+        entity first, and the newest of each.
+
+        Args:
+            entities: What to begin with; unknown ones are passed over.
+            limit: How many ids, from 1 to 1,000.
+            as_of: Only what held at this time in the world; None: what hasn't ended.
+            known_at: As it was known at this time; None: now.
+        """
+        asked, times = check_entities(entities), Times.at(as_of, known_at)
+        _check_limit(limit, 1, MAX_CANDIDATES)
+        reached = yield from stored.reach((yield from self._keys()), asked, limit, times)
+        return [fact.memory_id for fact in reached]
+
+    @operation
+    def paths(
+        self,
+        entities: Iterable[EntityRef],
+        *,
+        limit: int = MAX_CANDIDATES,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+    ) -> Plan[Paths]:
+        """Why `neighbors` has each id: a path for every mention by which it is reached, in the same order.
+
+        Takes what `neighbors` takes; `limit` is about ids.
+        """
+        asked, times = check_entities(entities), Times.at(as_of, known_at)
+        _check_limit(limit, 1, MAX_CANDIDATES)
+        return paths(asked, (yield from stored.reach((yield from self._keys()), asked, limit, times, mentions=True)))
+
+    @operation
+    def view(
+        self, limit: int = 200, *, as_of: datetime | None = None, known_at: datetime | None = None
+    ) -> Plan[GraphView]:
+        """The newest facts with their entities, up to `limit` nodes (0 to 5,000); takes times as `neighbors` does."""
+        _check_limit(limit, 0, MAX_VIEW)
+        times = Times.at(as_of, known_at)
+        return (yield from view((yield from self._keys()), limit, times))
+
+    @operation
+    def facts(self, memory_id: str) -> Plan[Facts]:
+        """The facts of a memory, the newest first; the ones that ended are among them."""
+        check_id(memory_id, "memory_id")
+        return [fact.public() for fact in (yield from stored.facts((yield from self._keys()), memory_id))]
+
+    @operation
+    def frequencies(self) -> Plan[Frequencies]:
+        """How many facts mention each entity, ended ones included: the most frequent first, then by kind and name."""
+        found = yield from stored.frequencies((yield from self._keys()))
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+    @operation
+    def forget(self, memory_id: str) -> Plan[int]:
+        """Forgets all facts of a memory, and entities that no other mentions; returns how many facts that were."""
+        check_id(memory_id, "memory_id")
+        return (yield from stored.forget((yield from self._keys()), [memory_id]))
+
+    @operation
+    def clear(self) -> Plan[int]:
+        """Forgets all of this scope's graph; returns how many facts that were. The memories stay."""
+        return (yield from stored.clear((yield from self._keys())))
+
+    def _keys(self) -> Plan[ScopeKeys]:
+        return (yield from opened()).of(self._scope)
+
+
+class Graph(GraphOperations, Blocking):
+    """The graph of one scope."""
+
+
+class AsyncGraph(GraphOperations, NonBlocking):
+    """The graph of one scope, whose operations are awaited."""
+
+
+def _entry(entry: object, place: int) -> IndexEntry:
+    if not isinstance(entry, IndexEntry):
+        raise InvalidItem(f"entries[{place}]={entry!r} must be an IndexEntry")
+    return entry
+
+
+def _check_limit(limit: int, least: int, most: int) -> None:
+    if check_count(limit, "limit", least) > most:
+        raise InvalidLimit(f"limit={limit} must be at most {most}")

@@ -1,0 +1,123 @@
+"""Recalling with the graph: what mentions the entities of a question is boosted, or nothing else is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
+
+from tiered_memory.engine.keys import ScopeKeys
+from tiered_memory.graph.entities import EntityRef
+from tiered_memory.graph.items import RetrievalPath
+from tiered_memory.graph.paths import paths
+from tiered_memory.graph.times import Times
+from tiered_memory.graph.weave import Reach, Weaver
+from tiered_memory.items import Hits
+from tiered_memory.plan import Plan, join
+from tiered_memory.tiers.base import Candidate, Found, Search, Tier
+
+_RESCUED = 20
+"""How many memories that a question reaches are looked at even where neither words nor similarity find them."""
+
+
+@frozen
+class Guided:
+    """What was found, and what the graph had to do with it.
+
+    Attributes:
+        found: What the tiers found, and what else was asked.
+        first: What they found among the memories that the graph names, which comes before all else; for a filter.
+        reaches: What the question reached in each scope; None after a fault.
+    """
+
+    found: list[Found]
+    first: list[Found]
+    reaches: list[Reach | None]
+
+
+@frozen
+class TracedRecall:
+    """A recall with what the graph had to do with it.
+
+    Attributes:
+        hits: What was recalled.
+        entities: The entities that the question names.
+        paths: How each memory was reached from them, the most relevant first.
+    """
+
+    hits: Hits
+    entities: tuple[EntityRef, ...]
+    paths: tuple[RetrievalPath, ...]
+
+
+def traced(hits: Hits) -> TracedRecall:
+    """The hits of a recall of one scope, which was asked to trace, with their trace."""
+    reach = next(iter(hits.reaches), None)
+    if reach is None:
+        return TracedRecall(hits, (), ())
+    return TracedRecall(hits, reach.entities, tuple(paths(reach.entities, reach.facts)))
+
+
+def boosted(
+    tiers: Sequence[Tier], searches: Sequence[Search], weaver: Weaver, others: Sequence[Plan[Found]], *, trace: bool
+) -> Plan[Guided]:
+    """What the tiers find, with the share that each memory has in the question's entities.
+
+    A few of those that only the graph knows of are among it: a boost may rescue, and hides nothing.
+    """
+    reaches = yield from _reached(searches, weaver, trace=trace)
+    shares = [{} if reach is None else reach.shares for reach in reaches]
+    named = [_among(search, list(share)[:_RESCUED]) for search, share in zip(searches, shares, strict=True)]
+    plain, among, rest = yield from _ask(tiers, searches, named, others)
+    for place, (part, rescued) in enumerate(zip(plain, among, strict=True)):
+        _join(part, rescued, shares[place // len(tiers)])
+    return Guided([*rest, *plain], [], reaches)
+
+
+def filtered(
+    tiers: Sequence[Tier], searches: Sequence[Search], weaver: Weaver, others: Sequence[Plan[Found]], *, trace: bool
+) -> Plan[Guided]:
+    """What the tiers find among the memories that the graph names, and what else they find, to fill up with."""
+    reaches = yield from _reached(searches, weaver, trace=trace)
+    ids = [[] if reach is None else [fact.memory_id for fact in reach.facts] for reach in reaches]
+    enough = [each if len(each) >= weaver.config.least_hits else [] for each in ids]
+    named = [_among(search, each) for search, each in zip(searches, enough, strict=True)]
+    plain, among, rest = yield from _ask(tiers, searches, named, others)
+    return Guided([*rest, *plain], among, reaches)
+
+
+def _ask(
+    tiers: Sequence[Tier], searches: Sequence[Search], named: Sequence[Search], others: Sequence[Plan[Found]]
+) -> Plan[tuple[list[Found], list[Found], list[Found]]]:
+    """What the tiers find, what they find among the memories that are named, and what else was asked, at one time."""
+    plans = [tier.recall(search) for search in (*searches, *named) for tier in tiers]
+    found = yield from join([*plans, *others])
+    half = len(plans) // 2
+    return found[:half], found[half : 2 * half], found[2 * half :]
+
+
+def _reached(searches: Sequence[Search], weaver: Weaver, *, trace: bool) -> Plan[list[Reach | None]]:
+    """What the question reaches in each scope; a fault in one is none in another."""
+    found: list[Reach | None] = []
+    for search in searches:
+        keys: ScopeKeys = search.scope
+        found.append((yield from weaver.reach(keys, search.query, Times.of(search.as_of), mentions=trace)))
+    return found
+
+
+def _among(search: Search, ids: Sequence[str]) -> Search:
+    return evolve(search, among=tuple(ids))
+
+
+def _join(found: Found, rescued: Found, shares: dict[str, float]) -> None:
+    """Adds what was rescued, and gives each candidate its share."""
+    if found.corpus is None:
+        return
+    known = {_key(each) for each in found.candidates}
+    found.candidates.extend(each for each in rescued.candidates if _key(each) not in known)
+    for each in found.candidates:
+        each.graph = shares.get(each.fields[b"id"].decode(), 0.0)
+
+
+def _key(candidate: Candidate) -> tuple[bytes | None, ...]:
+    return candidate.fields[b"id"], candidate.fields.get(b"superseded"), candidate.fields[b"updated_at"]

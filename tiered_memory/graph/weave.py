@@ -1,0 +1,175 @@
+"""Keeps the graph in step with memories: what is remembered is indexed, what is superseded closed."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import isawaitable, iscoroutine
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from tiered_memory import clock
+from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.config import GraphConfig
+from tiered_memory.engine.keys import ScopeKeys
+from tiered_memory.engine.reply import pairs, text
+from tiered_memory.engine.scripts import call as call_script
+from tiered_memory.errors import ConfigError, InvalidItem
+from tiered_memory.graph import stored
+from tiered_memory.graph.entities import MAX_ENTITIES, EntityRef
+from tiered_memory.graph.items import IndexEntry
+from tiered_memory.graph.stored import Reached
+from tiered_memory.graph.times import Times
+from tiered_memory.items import MemoryItem, Outcome, Remembered, Reviewed
+from tiered_memory.plan import Plan, ask, call
+
+if TYPE_CHECKING:
+    from tiered_memory.graph.extract import EntityExtractor
+
+_logger = logging.getLogger(__name__)
+
+_INDEXED = ("recorded", "reaffirmed", "superseded", "updated")
+"""The outcomes of remembering after which a memory is active."""
+
+_REACHED = 100
+"""How many facts a question reaches at the most."""
+
+_PAGE = 500
+
+_SIBLING = 0.5
+"""What a fact that mentions a sibling counts, beside one that mentions an entity which was asked for."""
+
+
+@frozen
+class Reach:
+    """What a question reached in the graph of one scope.
+
+    Attributes:
+        entities: The entities that it names.
+        facts: The facts that were reached, in their order.
+    """
+
+    entities: tuple[EntityRef, ...]
+    facts: Sequence[Reached] = field(default=(), repr=False)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """How much each memory has to do with the entities, in [0, 1], by its id: by rarity, siblings half."""
+        most = max((fact.weight for fact in self.facts if fact.direct), default=0)
+        most = most or max((fact.weight for fact in self.facts), default=1)
+        return {
+            fact.memory_id: min(fact.weight / most, 1.0) * (1.0 if fact.direct else _SIBLING) for fact in self.facts
+        }
+
+
+class Weaver:
+    """Indexes memories by the entities that an extractor finds in them, and finds them by those of a question.
+
+    What fails here is counted and logged by its class, and fails nothing else.
+
+    Attributes:
+        config: The configuration.
+        counters: How often what happened, by name.
+    """
+
+    def __init__(self, config: GraphConfig) -> None:
+        self.config = config
+        self.counters: Counter[str] = Counter()
+
+    def remembered(self, keys: ScopeKeys, written: Iterable[tuple[MemoryItem, Remembered]]) -> Plan[None]:
+        """Indexes what has become active in a scope; what superseded another memory closes its facts first."""
+        active = [(item, done) for item, done in written if done.tier != "working" and done.outcome in _INDEXED]
+        if not active:
+            return
+        try:
+            texts = [(item.text, hints_of(item.metadata)) for item, _ in active]
+            found = yield from _extracted(self.config.extractor, texts)
+            superseded = [done.id for _, done in active if done.outcome == "superseded"]
+            if superseded:
+                yield from stored.close(keys, superseded, clock.now())
+            entries = [
+                IndexEntry(done.id, entities, item.text, item.at)
+                for (item, done), entities in zip(active, found, strict=True)
+            ]
+            yield from stored.index(keys, entries)
+            self.counters["indexed"] += sum(bool(entry.entities) for entry in entries)
+        except Exception as error:
+            self._failed("index", error)
+
+    def promoted(self, keys: ScopeKeys, reviewed: Iterable[Reviewed]) -> Plan[None]:
+        """Indexes claims that have become active."""
+        written = []
+        for each in reviewed:
+            if each.candidate is not None:
+                outcome: Outcome = "recorded" if each.active is None else "superseded"
+                item = MemoryItem(each.candidate.text, metadata=each.candidate.metadata, at=each.candidate.at)
+                written.append((item, Remembered(each.id, each.tier, keys.scope, outcome)))
+        yield from self.remembered(keys, written)
+
+    def forgotten(self, keys: ScopeKeys, ids: Sequence[str]) -> Plan[None]:
+        """Removes the facts of memories that were forgotten."""
+        try:
+            yield from stored.forget(keys, ids)
+        except Exception as error:
+            self._failed("forget", error)
+
+    def cleared(self, keeping: Keeping, keys: ScopeKeys) -> Plan[None]:
+        """Removes the facts of all memories of a tier that is about to be cleared."""
+        cursor = ""
+        while True:
+            arguments = (clock.now_micros(), *keeping.address(keys), cursor, _PAGE, "oldest", "")
+            ((following, found),) = yield from ask(call_script("page", keys.scopes, arguments))
+            yield from self.forgotten(keys, [text(pairs(fields)[b"id"]) for _, fields in found])
+            cursor = text(following)
+            if not cursor:
+                return
+
+    def reach(self, keys: ScopeKeys, query: str, times: Times, *, mentions: bool = False) -> Plan[Reach | None]:
+        """What a question reaches in a scope; None after a fault."""
+        try:
+            (entities,) = yield from _extracted(self.config.asks, [(query, [])])
+            facts = yield from stored.reach(keys, entities, _REACHED, times, mentions=mentions)
+        except Exception as error:
+            self._failed("recall", error)
+            return None
+        self.counters["graph_hits" if facts else "fallbacks"] += 1
+        self.counters["candidates"] += len(facts)
+        return Reach(tuple(entities), facts)
+
+    def _failed(self, what: str, error: Exception) -> None:
+        self.counters[f"{what}_failed"] += 1
+        _logger.warning("the graph failed to %s with %s; memories are not affected", what, type(error).__name__)
+
+
+def hints_of(metadata: Mapping[str, Any] | None) -> list[EntityRef]:
+    """The entities that metadata names under `entities`, each written `kind:name`; anything else is passed over."""
+    named = (metadata or {}).get("entities")
+    found = []
+    for each in named if isinstance(named, list) else []:
+        try:
+            found.append(EntityRef.parse(each))
+        except (InvalidItem, AttributeError):
+            continue
+    return found
+
+
+def _extracted(
+    extractor: EntityExtractor, texts: Sequence[tuple[str, Sequence[EntityRef]]]
+) -> Plan[list[list[EntityRef]]]:
+    """The entities of each text, its hints first; an extractor may be async where plans are awaited."""
+
+    def extract() -> Any:
+        found = [extractor.extract(text, hints) for text, hints in texts]
+        return _all(found) if any(map(isawaitable, found)) else found
+
+    answers = yield from call(extract)
+    if iscoroutine(answers):
+        answers.close()
+        raise ConfigError(f"{type(extractor).__name__} is async, which needs an async memory")
+    return [list(found)[:MAX_ENTITIES] for found in answers]
+
+
+async def _all(found: Sequence[Any]) -> list[Any]:
+    return [await each if isawaitable(each) else each for each in found]

@@ -70,13 +70,19 @@ def measure(handle: ScopedMemory, size: Size) -> list[dict[str, Any]]:
     queries = [known[place].entities for place in random.integers(0, len(known), size.calls)]
     rare = [entities[place] for place in random.integers(size.entities // 2, size.entities, size.calls)]
     return [
-        {"what": "index, each of a batch of 1,000", **{f"p{each} ms": 1e3 * filled / len(facts) for each in (50, 95, 99)}},
+        {
+            "what": "index, each of a batch of 1,000",
+            **{f"p{each} ms": 1e3 * filled / len(facts) for each in (50, 95, 99)},
+        },
         timed("index one new fact", lambda n: graph.index(f"new {n}", queries[n], "a sentence"), size.calls),
         timed("index it again", lambda n: graph.index(f"new {n}", queries[n], "a sentence"), size.calls),
         timed("neighbors of the largest hub", lambda _: graph.neighbors(entities[:1]), size.calls),
-        timed("neighbors of the largest hub, as of now", lambda _: graph.neighbors(entities[:1], as_of=_now()), size.calls),
+        timed(
+            "neighbors of the largest hub, as of now", lambda _: graph.neighbors(entities[:1], as_of=_now()), size.calls
+        ),
         timed("neighbors of the two largest hubs", lambda _: graph.neighbors(entities[:2]), size.calls),
         timed("neighbors of a fact's first two entities", lambda n: graph.neighbors(queries[n][:2]), size.calls),
+        timed("the first 100 of these", lambda n: graph.neighbors(queries[n][:2], limit=100), size.calls),
         timed("neighbors of a rare entity", lambda n: graph.neighbors(rare[n : n + 1]), size.calls),
         timed("the first 100 of these", lambda n: graph.neighbors(rare[n : n + 1], limit=100), size.calls),
         timed("paths of a rare entity, 100 facts", lambda n: graph.paths(rare[n : n + 1], limit=100), size.calls // 5),

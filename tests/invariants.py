@@ -60,6 +60,7 @@ class _Partition:
         self.client, self.prefix = client, prefix
         self.namespace, self.partition = prefix[1:-2].rsplit(":", 1)
         self.records: dict[str, dict[str, str]] = {}
+        self.documents: dict[str, dict[str, str]] = {}
         self.shared: dict[str, Any] = {}
         self.tiers: dict[str, _Tier] = {}
         by_kind = {key: key.removeprefix(prefix).split(":") for key in keys}
@@ -72,7 +73,8 @@ class _Partition:
                 self.tiers[digest(scope, name)] = _Tier(name, digest(scope, name))
         for key, (kind, *rest) in by_kind.items():
             if kind == "record":
-                self.records[rest[0]] = self.read(key)
+                record = self.read(key)
+                (self.records if "id" in record else self.documents)[rest[0]] = record
             elif kind not in _SHARED and kind not in STORE_KINDS and not kind.startswith("job_"):
                 assert kind in KINDS, key
                 assert rest[0] in self.tiers, f"{key} belongs to no scope that is listed"
@@ -104,9 +106,9 @@ class _Partition:
         self.check_counts()
         return Counter(self.status(number) for number in self.records)
 
-    def records_of(self, scope: str | None) -> dict[str, dict[str, str]]:
-        """The records of one scope, by number."""
-        return {number: record for number, record in self.records.items() if record.get("scope") == scope}
+    def of(self, scope: str | None, records: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+        """Those of some records that are of one scope, by number."""
+        return {number: record for number, record in records.items() if record.get("scope") == scope}
 
     def status(self, number: str) -> str:
         """The one status that a record has."""
@@ -181,7 +183,8 @@ class _Partition:
             held = sum(len(tier.hash("slots")) + len(tier.scores("waiting")) for tier in tiers)
             keys = Keyspace(self.namespace, 1, "vector").of(decode_scope(member))
             keys = evolve(keys, scopes=f"{self.prefix}scopes")
-            held += check_views(self.client, keys, self.records_of(decode_scope(member)))
+            own = [self.of(decode_scope(member), records) for records in (self.records, self.documents)]
+            held += check_views(self.client, keys, *own)
             assert int(self.shared["holding"][member]) == held > 0, "a listed scope holds nothing"
         assert set(self.shared.get("holding", ())) == set(self.scopes)
 

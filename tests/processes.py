@@ -43,6 +43,13 @@ def load_one_archive(mem: Memory, number: int) -> None:
     Archive(mem.scoped("copy")).load(BytesIO(mem.scoped("archive").files.read("/archive").content))
 
 
+def replace_one_skill(mem: Memory, number: int) -> None:
+    """Twenty versions of the skill that all replace, each with as many files as it pleases."""
+    for each in range(20):
+        files = {f"{number}/{place}.md": f"{number}:{each}" for place in range(1 + (number + each) % 4)}
+        mem.store.skills.replace("viking://user/me/skills/tea", files | {"SKILL.md": f"{number}:{each}"})
+
+
 def index_and_forget(mem: Memory, number: int) -> None:
     """Forty times one of ten facts, indexed by two of four entities, or forgotten."""
     for each in range(40):

@@ -78,7 +78,10 @@ class Model:
 
     def row(self, leg, fact, matched, met):
         counts = self.frequencies()
-        weight = sum(floor(1e6 * log(1 + len(self.facts) / counts[entity]) + 0.5) for entity in matched)
+        weight = sum(
+            floor(1e6 * log(1 + len(self.facts) / counts[entity]) / log(1 + len(self.facts)) + 0.5)
+            for entity in matched
+        )
         return (leg, -weight, -sum(met.get(entity, 0) for entity in matched), NOON - fact.recorded, fact.memory_id)
 
 

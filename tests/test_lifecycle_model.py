@@ -23,8 +23,17 @@ STATUSES = ("active", "candidate", "superseded")
 SCOPES = (None, "a")
 COMPARED = [each.name for each in Claimed.__attrs_attrs__ if each.name != "number"]
 
+TYPES = {"semantic": "profile", "episodic": "events", "procedural": "experiences"}
+PLACES = [
+    (scope, tier, id_)
+    for scope in SCOPES
+    for tier in TIERS
+    for id_ in ("x", f"viking://user/memories/{TYPES[tier]}/y")
+]
+"""An id like any other in each tier, and one that is the URI of a document."""
+
 scopes, tiers = st.sampled_from(SCOPES), st.sampled_from(TIERS)
-places = st.tuples(scopes, tiers, st.sampled_from("xy"))
+places = st.sampled_from(PLACES)
 texts = st.sampled_from(["exact", "near", "far"])
 shares = st.sampled_from([0.2, 0.5, 0.9])
 lifetimes = st.sampled_from([None, None, timedelta(hours=1), timedelta(days=2)])
@@ -180,6 +189,32 @@ class Both(RuleBasedStateMachine):
         for tier in TIERS:
             counted = [stats.memories[tier], stats.candidates[tier], stats.superseded[tier]]
             assert counted == [held.count((tier, status)) for status in STATUSES]
+
+    @rule(place=places)
+    def remove(self, place):
+        scope, _, id_ = place
+        documents = self.handle(scope).store.documents
+        if id_ != "x" and documents.get(id_) is not None:
+            documents.remove(id_)
+            self.model.forget(place)
+
+    @rule(scope=scopes)
+    def tree(self, scope):
+        store = self.handle(scope).store
+        counts = store.memories.stats()  # which sweeps, so that the tree shows nothing that has expired
+        held = [(place[2], each) for place, each in self.model.held(scope) if place[2] != "x"]
+        assert counts.by_status == {status: sum(each.status == status for _, each in held) for status in STATUSES}
+        assert counts.never_surfaced == sum(each.status == "active" and not each.surfaced for _, each in held)
+        found = store.memories.recall(statuses=STATUSES)
+        assert sorted((each.id, *map(str, told(each))) for each in found) == sorted(
+            (id_, *map(str, told(each))) for id_, each in held
+        )
+        for place in PLACES:
+            slot = self.model.at(place)
+            if place[0] == scope and place[2] != "x":
+                shown = next(iter((*slot.chain[:1], *slot.queue)), None)
+                node = store.documents.get(place[2])
+                assert (node.content if node else None) == (shown.text if shown else None)
 
     @invariant()
     def everything_readable(self):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from embedders_for_tests import VECTORS, TableEmbedder
 from redis import Redis
+from snapshots import snapshot
 from stores import store_of
 
-from tiered_memory import memory
+from tiered_memory import MemoryItem, memory
 from tiered_memory.engine.keys import Keyspace, vector_field
 from tiered_memory.errors import (
+    CorruptRecord,
     DimMismatch,
     IndexUnavailable,
     InvalidDim,
@@ -23,7 +27,7 @@ from tiered_memory.errors import (
     StoreUnavailable,
 )
 from tiered_memory.store import Document, VectorStats
-from tiered_memory.store.items import Delivery
+from tiered_memory.store.items import Delivery, content_hash
 
 U = "viking://resources/c"
 A = f"{U}/a"
@@ -392,6 +396,37 @@ class TestWork:
         assert names(other.vectors.search(blob("q"))) == ["a"]
 
 
+class TestRaces:
+    def test_never_of_another_content(self, redis_url, namespace):
+        """Whoever rewrites and embeds at the same time, a document never has the vector of another content."""
+        vectors = {content_hash(f"v{number}"): np.array([number + 1, 1, 0], "<f4").tobytes() for number in range(40)}
+        with memory(redis_url, namespace=namespace, embedder=TableEmbedder(), mode="vector") as mem:
+            store = mem.store
+
+            def write(part):
+                for number in range(part, 40, 4):
+                    store.documents.put(A, f"v{number}", jobs=[EMBED])
+
+            def embed(_):
+                for _ in range(40):
+                    job = store.jobs.claim(["embed"])
+                    if job:
+                        store.vectors.store(job.id, A, vectors[job.payload["content_hash"]])
+                    (node,), found = store.documents.get_many([A]), store.vectors.load([A])
+                    later = store.documents.get(A)
+                    if node and found and node == later:
+                        assert found[A] == vectors[node.content_hash]
+
+            with ThreadPoolExecutor(8) as pool:
+                working = [pool.submit(work, part) for work in (write, embed) for part in range(4)]
+                for each in working:
+                    each.result()
+            while job := store.jobs.claim(["embed"]):
+                store.vectors.store(job.id, A, vectors[job.payload["content_hash"]])
+            assert store.vectors.load([A]) == {A: vectors[store.documents.get(A).content_hash]}
+            assert store.jobs.stats()["pending"] == store.jobs.stats()["running"] == 0
+
+
 class TestBackfill:
     def test_missing_only(self, store):
         """Jobs are made for the documents that have no vector, have a text, and wait for none."""
@@ -434,3 +469,81 @@ class TestBackfill:
             assert mem.store.jobs.work(until_idle=True).done == 5
             for scope in ("a", "b", "c", "d", "e"):
                 assert names(mem.scoped(scope).store.vectors.search(blob("q"))) == ["a"]
+
+
+class TestMemories:
+    @pytest.fixture
+    def shown(self, mem):
+        """A store with a memory that is a document, too; answers both and its URI."""
+        uri = "viking://user/memories/entities/tea"
+        mem.remember(MemoryItem("near", "semantic", id=uri))
+        return store_of(mem), uri
+
+    def test_found(self, mem, shown):
+        """A memory that is a document is found as one, by what is believed there now."""
+        store, uri = shown
+        fill(store, {"a": "far"})
+        hits = store.vectors.search(blob("q"))
+        assert [(hit.uri, hit.score, hit.content) for hit in hits] == [(uri, 0.8, "near"), (A, 0.6, "text a")]
+        assert [hit.uri for hit in store.vectors.search(blob("q"), under="viking://user")] == [uri]
+        mem.remember(MemoryItem("far", "semantic", id=uri))
+        assert [(hit.uri, hit.score) for hit in store.vectors.search(blob("q"))] == [(A, 0.6), (uri, 0.6)]
+        assert store.vectors.load([uri]) == {uri: blob("far")}
+        assert store.search.search("far", "keyword")[0].uri == uri
+
+    def test_waiting(self, mem, shown):
+        """One that only waits for review is a document as well, until it is rejected."""
+        store, _ = shown
+        uri = "viking://user/memories/entities/rumour"
+        mem.remember(MemoryItem("q", "semantic", id=uri, status="candidate"))
+        assert store.vectors.search(blob("q"))[0].uri == uri
+        mem.review.reject(uri, "semantic")
+        assert uri not in [hit.uri for hit in store.vectors.search(blob("q"))]
+
+    def test_switched_off(self, mem, shown):
+        """As a document it can be switched off; the memory is recalled all the same."""
+        store, uri = shown
+        store.tags.set_enabled("viking://user/memories", False)
+        assert store.vectors.search(blob("q")) == []
+        assert [hit.id for hit in mem.recall("q", tier="semantic")] == [uri]
+
+    def test_looked_after(self, mem, shown):
+        """It counts as a document with a vector, and is never reclaimed."""
+        store, uri = shown
+        assert store.vectors.stats() == VectorStats(True, 1, 1, 0)
+        assert (store.vectors.reclaim(), store.vectors.backfill()) == (0, 0)
+        mem.forget(uri, "semantic")
+        assert store.vectors.stats() == VectorStats(True, 0, 0, 0)
+
+
+class TestFaults:
+    @pytest.fixture
+    def mem(self, redis_url, namespace):
+        """A memory, for tests that do the same in one mode or the other."""
+        with memory(redis_url, namespace=namespace, embedder=TableEmbedder(), mode="vector") as mem:
+            yield mem
+
+    @pytest.mark.parametrize("write", ["record", "holding", "job_times:running", "documents"])
+    def test_vector(self, mem, client, namespace, write):
+        """A vector isn't stored, nor its job completed, where a key has another type than it should."""
+        store, prefix = mem.store, f"{{{namespace}:0}}:"
+        job = put(store, A)
+        documents = Keyspace(namespace, 1, "vector").of(None).key("documents", "tree")
+        key = {"record": f"{prefix}record:1", "documents": documents}.get(write, f"{prefix}{write}")
+        client.delete(key)
+        client.set(key, "junk")
+        before = snapshot(client, namespace)
+        with pytest.raises(CorruptRecord):
+            store.vectors.store(job, A, blob("q"))
+        assert snapshot(client, namespace) == before
+        assert client.get(key) == b"junk"
+
+    def test_backfill(self, mem, client, namespace):
+        """No job is made where a key of the jobs has another type than it should."""
+        store = mem.store
+        store.documents.put(A, "x")
+        client.set(f"{{{namespace}:0}}:job_later:embed", "junk")
+        before = snapshot(client, namespace)
+        with pytest.raises(CorruptRecord):
+            store.vectors.backfill()
+        assert snapshot(client, namespace) == before

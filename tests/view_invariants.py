@@ -27,10 +27,13 @@ def unpacked(client: Redis, key: str) -> dict[str, Any]:
     return dict(json.loads(client.eval(_DUMP, 1, key)))
 
 
-def check_views(client: Redis, keys: ScopeKeys, records: dict[str, dict[str, str]]) -> int:
+Records = dict[str, dict[str, str]]
+
+
+def check_views(client: Redis, keys: ScopeKeys, records: Records, documents: Records) -> int:
     """Checks that each memory whose id is the URI of one is shown as it stands; how many nodes the tree has.
 
-    `records` are those of the scope's partition, by number.
+    `records` are those of the scope's memories, by number, and `documents` those of its documents that are none.
     """
     nodes = unpacked(client, keys.key("nodes", "tree"))
     tallies: Counter[str] = Counter()
@@ -40,6 +43,7 @@ def check_views(client: Redis, keys: ScopeKeys, records: dict[str, dict[str, str
     found = {_text(name): int(number) for name, number in client.hgetall(keys.key("memories", "tree")).items()}
     assert found == dict(+tallies)
     assert {uri for uri, node in nodes.items() if "view" in node} == shown.keys()
+    assert {node["record"] for node in nodes.values() if "record" in node} == documents.keys()
     _check_marks(client, keys, records, shown)
     _check_tree(client, keys, nodes)
     return len(nodes)
@@ -49,7 +53,7 @@ def _check_tier(
     client: Redis,
     keys: ScopeKeys,
     tier: str,
-    records: dict[str, dict[str, str]],
+    records: Records,
     nodes: dict[str, Any],
     tallies: Counter[str],
     shown: dict[str, str],
@@ -76,7 +80,7 @@ def _check_tier(
         shown[uri] = head
 
 
-def _check_marks(client: Redis, keys: ScopeKeys, records: dict[str, dict[str, str]], shown: dict[str, str]) -> None:
+def _check_marks(client: Redis, keys: ScopeKeys, records: Records, shown: dict[str, str]) -> None:
     """The records that are shown, and no others, carry the tree's mark while their documents are enabled."""
     mark = keys.token("documents")
     enabled = {_text(uri) for uri in client.zrange(keys.key("enabled", "tree"), 0, -1)}

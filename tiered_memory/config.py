@@ -239,7 +239,7 @@ class GateConfig:
 def _extractor(value: Any) -> EntityExtractor:
     if value is not None:
         return value  # type: ignore[no-any-return]
-    from tiered_memory.graph.extract import PatternExtractor
+    from tiered_memory.graph.patterns import PatternExtractor
 
     return PatternExtractor()
 
@@ -263,6 +263,8 @@ class GraphConfig:
         asks: What finds those of a question; default: a `PatternExtractor`, since a recall shouldn't wait for a model.
         recall: What recalls do unless they say otherwise: nothing (`off`), `boost` what mentions the question's
             entities, or `filter` by it.
+        walk: Whether a boost goes by personalised PageRank over the newest 5,000 nodes of the scope's graph, which
+            each recall then reads; needs the extra `graph`.
         weight: How much a boost adds to relevance at the most, in [0, 1].
         least_hits: With how many memories a filter is content; with fewer, all are searched.
         background: Whether memories are indexed by a durable job instead of at once.
@@ -271,6 +273,7 @@ class GraphConfig:
     extractor: EntityExtractor = field(default=None, converter=_extractor)
     asks: EntityExtractor = field(default=None, converter=_extractor)
     recall: GraphMode = field(default="boost", converter=_graph_mode)
+    walk: bool = False
     weight: float = field(default=0.1, converter=_weight)
     least_hits: int = field(default=1, converter=_least_hits)
     background: bool = False

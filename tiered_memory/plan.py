@@ -5,7 +5,7 @@ A plan yields a step (the opened store, texts to embed, Redis commands), receive
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from attrs import frozen
@@ -65,9 +65,13 @@ class Pause:
 
 @frozen
 class Call:
-    """Asks for a function's result; it is kept off the event loop, and what is awaitable is awaited there."""
+    """Asks for a function's result; it is kept off the event loop, and what is awaitable is awaited there.
+
+    Where plans are awaited, `awaited` is called instead, on the event loop, if there is one.
+    """
 
     function: Callable[[], Any]
+    awaited: Callable[[], Awaitable[Any]] | None = None
 
 
 @frozen

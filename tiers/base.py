@@ -98,6 +98,7 @@ class Found:
         candidates: What may be a hit; its best k are among it.
         corpus: What the words of those are weighed by that are still to be rated.
         size: How many ids its tier has in the scope.
+        lowest: The lowest cosine among the candidates that similarity found.
     """
 
     tier: Tier
@@ -105,6 +106,7 @@ class Found:
     candidates: list[Candidate]
     corpus: Corpus | None = None
     size: int = 0
+    lowest: float = 0.0
 
 
 class Tier(ABC):

@@ -36,10 +36,9 @@ def by_words_too(tier: VectorTier, search: Search) -> Plan[Found]:
     question = search.question
     if question is None or (search.vector is None and not question.terms):
         return Found(tier, search, [])
-    alone = search.as_of is not None or search.among is not None
-    neighbours = 0 if alone or not tier.rules.neighbours else _NEIGHBOURS_OF
+    neighbours = _neighbours(tier, search)
     name = search.keyspace.vector
-    fields = (*search.fields, "terms", *(["slot"] if neighbours else []))
+    fields = (*search.fields, "terms", *(["slot"] if neighbours >= 0 else []))
     wanted = fields if search.threshold is None else (*fields, name)
     vector = ("", b"") if search.vector is None else (name, search.vector)
     where, count = tier.where(search), search.k + _MORE
@@ -49,8 +48,16 @@ def by_words_too(tier: VectorTier, search: Search) -> Plan[Found]:
         with as_written():
             candidates = list(_candidates(search, found))
         if len(candidates) >= search.k or len(candidates) == len(found) + gone or len(found) + gone < count:
-            return Found(tier, search, candidates, Corpus(rows, having), size)
+            lowest = min((each.similarity for each in candidates if each.similarity is not None), default=0.0)
+            return Found(tier, search, candidates, Corpus(rows, having), size, lowest)
         count *= 4  # so many have expired that others were not looked at
+
+
+def _neighbours(tier: VectorTier, search: Search) -> int:
+    """Of how many of the best by words the neighbours come too; -1 where not even places in the order matter."""
+    if not tier.rules.neighbours or search.as_of is not None:
+        return -1
+    return _NEIGHBOURS_OF if search.among is None else 0
 
 
 def _candidates(search: Search, found: Sequence[Any]) -> Iterator[Candidate]:
@@ -96,15 +103,14 @@ def _tier(found: Found) -> VectorTier:
 def _rows(found: Found, turns: Sequence[Turn]) -> list[Row]:
     """What each candidate has to do with the question; a turn is understood with the words of the one before it."""
     question, candidates = found.search.question, found.candidates
-    least = min((each.similarity for each in candidates if each.similarity is not None), default=0.0)
     if question is None or found.corpus is None or not question.terms:
-        return [Row(0.0, 0.0, each.similarity, least) for each in candidates]
+        return [Row(0.0, 0.0, each.similarity, found.lowest) for each in candidates]
     heard = [each.fields.get(b"terms", b"").split() for each in candidates]
     if turns:
         own = heard
         heard = [row if one is None else row + own[one] for row, one in zip(own, previous(turns), strict=True)]
     fitting = words(question, found.corpus, heard)
-    return [Row(*fit, each.similarity, least) for fit, each in zip(fitting, candidates, strict=True)]
+    return [Row(*fit, each.similarity, found.lowest) for fit, each in zip(fitting, candidates, strict=True)]
 
 
 def _score(found: Found, turns: Sequence[Turn], rows: Sequence[Row], scores: Sequence[float]) -> None:

@@ -58,12 +58,12 @@ class Match:
 
 def check_statuses(statuses: Iterable[Status]) -> frozenset[Status]:
     """`statuses` as a set; raises `InvalidQuery` for one that is none."""
-    known = get_args(Status)
+    known: tuple[Status, ...] = get_args(Status)
     wanted = [statuses] if isinstance(statuses, str) else list(statuses)
     for status in wanted:
         if status not in known:
             raise InvalidQuery(f"status {status!r} is none of {', '.join(known)}")
-    return frozenset(wanted)
+    return frozenset(wanted)  # type: ignore[arg-type]
 
 
 def matching(

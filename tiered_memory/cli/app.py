@@ -10,7 +10,21 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 import tiered_memory
-from tiered_memory.cli import archive, conflicts, files, forgetting, jobs, reading, review, sessions, skills, worker
+from tiered_memory.cli import (
+    archive,
+    conflicts,
+    files,
+    finding,
+    forgetting,
+    graph,
+    jobs,
+    reading,
+    review,
+    sessions,
+    skills,
+    tree,
+    worker,
+)
 from tiered_memory.cli.options import Options, command
 from tiered_memory.cli.output import Answer, counted, hits_table, plain, printable
 from tiered_memory.cli.parameters import TIERS, Scope, json_object, moment
@@ -19,7 +33,6 @@ from tiered_memory.items import Mode, Remembered, Stats
 app = typer.Typer(
     help="Memory for agents: four tiers, exact scopes, on Redis. New here? Run `tiered-memory demo`.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -172,10 +185,11 @@ def doctor(
     return run(options, fetch=fetch)
 
 
-for part in (reading.app, conflicts.app, forgetting.app, archive.app, worker.app):
+for part in (reading.app, conflicts.app, forgetting.app, tree.app, finding.app, archive.app, worker.app):
     app.add_typer(part)
 app.add_typer(review.app, name="review")
 app.add_typer(files.app, name="files")
+app.add_typer(graph.app, name="graph")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(skills.app, name="skills")

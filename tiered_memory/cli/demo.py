@@ -60,7 +60,8 @@ def _introduce(say: Console, options: Options, url: str) -> str:
 def _where(options: Options) -> str:
     if options.url:
         return without_secrets(options.url)
-    return "embedded, thrown away in the end" if str(options.data_dir) == TEMPORARY else f"embedded in {options.data_dir}"
+    temporary = str(options.data_dir) == TEMPORARY
+    return "embedded, thrown away in the end" if temporary else f"embedded in {options.data_dir}"
 
 
 def _play(say: Console, mem: Memory) -> dict[str, Any]:

@@ -306,6 +306,8 @@ class NonBlockingRunner(_Engine):
         if isinstance(step, Pause):
             return await asyncio.sleep(step.seconds)
         if isinstance(step, Call):
+            if step.awaited is not None:
+                return await step.awaited()
             result = await asyncio.to_thread(step.function)
             return await result if isawaitable(result) else result
         if isinstance(step, _Close):

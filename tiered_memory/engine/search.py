@@ -74,9 +74,9 @@ def hybrid(
     """The rows of a tier that are near to a vector, and those that share terms.
 
     Each search gives as many rows as the first of `counts` says; the second says of how many of the best by terms
-    the neighbours come too. A nameless vector isn't searched for. Answered by how many rows are searched, how many
-    of them hold each term, the rows: key, place in the tier's order or -1, names and values; how long that order
-    is, and how many rows expired meanwhile.
+    the neighbours come too, or is -1 where places in the order don't matter. A nameless vector isn't searched for.
+    Answered by how many rows are searched, how many of them hold each term, the rows (key, place in the tier's
+    order or -1, names and values), how long that order is, and how many rows expired meanwhile.
     """
     count, neighbours = counts
     given = _flat(where.parameters)

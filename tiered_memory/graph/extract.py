@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from inspect import isawaitable
+from typing import Any, Protocol, runtime_checkable
 
 from tiered_memory.graph.entities import EntityRef, check_entities
 
@@ -16,7 +18,10 @@ class EntityExtractor(Protocol):
     """
 
     def extract(self, text: str, hints: Sequence[EntityRef] = ()) -> list[EntityRef]:
-        """The hints in their order, then what is found in the order of the text; each entity once."""
+        """The hints in their order, then what is found in the order of the text; each entity once.
+
+        Under an async memory it may be awaitable.
+        """
         ...
 
 
@@ -26,29 +31,30 @@ def merged(hints: Iterable[EntityRef], found: Iterable[EntityRef]) -> list[Entit
 
 
 async def aextract(extractor: EntityExtractor, text: str, hints: Sequence[EntityRef] = ()) -> list[EntityRef]:
-    """What the extractor finds, by its `aextract` if it has one."""
+    """What the extractor finds: by its `aextract` if it has one, else off the event loop."""
     extract = getattr(extractor, "aextract", None)
-    return extractor.extract(text, hints) if extract is None else await extract(text, hints)  # type: ignore[no-any-return]
+    found: Any = await (asyncio.to_thread(extractor.extract, text, hints) if extract is None else extract(text, hints))
+    return list(await found if isawaitable(found) else found)
 
 
 class ChainExtractor:
-    """Several extractors, one after the other, until one finds something; or all of them.
+    """Several extractors, one after the other: what they find is put together.
 
-    Hints go into the answer, and don't count as found. What an extractor raises is raised.
+    Hints go into the answer, and keep no extractor from being asked. What an extractor raises is raised.
 
     Args:
-        extractors: The cheapest first.
-        all_of_them: Whether each is asked, and what they find is put together.
+        extractors: In the order in which they are asked.
+        fallback: Whether one is asked only when those before it found nothing: put the cheapest first.
     """
 
-    def __init__(self, *extractors: EntityExtractor, all_of_them: bool = False) -> None:
-        self.extractors, self.all_of_them = extractors, all_of_them
+    def __init__(self, *extractors: EntityExtractor, fallback: bool = False) -> None:
+        self.extractors, self.fallback = extractors, fallback
 
     def __repr__(self) -> str:
         return f"ChainExtractor({', '.join(map(repr, self.extractors))})"
 
     def extract(self, text: str, hints: Sequence[EntityRef] = ()) -> list[EntityRef]:
-        """The hints, then what the first extractor that finds anything finds, or what all do."""
+        """The hints in their order, then what the extractors find, in their order; each entity once."""
         found: list[EntityRef] = []
         for each in self.extractors:
             if self._wants_more(found):
@@ -64,7 +70,7 @@ class ChainExtractor:
         return merged(hints, found)
 
     def _wants_more(self, found: list[EntityRef]) -> bool:
-        return self.all_of_them or not found
+        return not (self.fallback and found)
 
 
 class FixedExtractor:

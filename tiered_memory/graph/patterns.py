@@ -5,20 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import date
-from itertools import dropwhile
 
 from attrs import frozen
 
 from tiered_memory.errors import ConfigError, InvalidItem
-from tiered_memory.graph.entities import EntityRef
+from tiered_memory.graph.entities import MAX_NAME_BYTES, EntityRef
 from tiered_memory.graph.extract import merged
-from tiered_memory.terms import STOP_WORDS
-
-_Span = tuple[int, int, str]
-"""Where something was found, and what is to be its name."""
-
-_USED = "\0"
-"""Takes the place of what was found, so that no other finder looks at it; no word, and no space."""
+from tiered_memory.graph.names import USED, Span, names, openers
 
 
 @frozen
@@ -30,18 +23,18 @@ class _Finder:
         kind: The kind of entity for a name.
     """
 
-    find: Callable[[str], Iterator[_Span]]
+    find: Callable[[str], Iterator[Span]]
     kind: Callable[[str], str]
 
 
-def _by(pattern: str, keep: Callable[[str], bool] = bool) -> Callable[[str], Iterator[_Span]]:
+def _by(pattern: str, keep: Callable[[str], bool] = bool) -> Callable[[str], Iterator[Span]]:
     """Finds what matches the pattern and is to be kept; a group in it, if any, is the name.
 
     A pattern must not be able to match one stretch in two ways, or the time may grow with the square of the text.
     """
     compiled = re.compile(pattern)
 
-    def find(text: str) -> Iterator[_Span]:
+    def find(text: str) -> Iterator[Span]:
         for match in compiled.finditer(text):
             name = match[match.lastindex or 0]
             if keep(name):
@@ -76,73 +69,14 @@ def _is_date(token: str) -> bool:
 
 def _is_title(quoted: str) -> bool:
     """Whether what is quoted looks like a title, not like speech: few words, the first with a capital or a digit."""
-    return quoted[0] == quoted[0].upper() != quoted[0].lower() and len(quoted.split()) <= 8 and quoted[-1] not in ",.!?…"
-
-
-_WORD = re.compile(r"(?<!\w)[^\W\d_]\w*(?:[&’'.-]\w+)*")
-_SMALL = "of the|of|de la|de los|de|da|do|del|di|la|le|van der|van den|van de|van|von der|von|al|bin|&"
-_JOINED = re.compile(rf"[ \t]+|[ \t]+(?:{_SMALL})[ \t]+")
-_ENDS = re.compile(r"(?:^|[.!?…:;\n\r|>•*]|[-–—][ \t])[ \t\"'“”‘’«»()\[\]*_-]*\Z")
-_LOOK_BACK = 8
-_APOSTROPHE = re.compile("['’]")
-_POSSESSIVE = re.compile(r"['’]s\Z")
-_MOST_WORDS = 8
-"""The longest name; a longer run is somebody who shouts."""
-
-_CALENDAR = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august"
-    " september october november december".split()
-)
-
-
-def _is_capital(word: str) -> bool:
-    return word[0].isupper() and len(word) > 1 and _APOSTROPHE.split(word)[0] != "I"
-
-
-def _starts_sentence(text: str, place: int) -> bool:
-    start = max(place - _LOOK_BACK, 0)
-    before = text[start:place]
-    return bool(_ENDS.search(before)) if start == 0 else bool(_ENDS.search(before, 1))
-
-
-def _runs(text: str) -> Iterator[list[re.Match[str]]]:
-    """Runs of words with a capital, joined by spaces or by small words as in "Bank of America"."""
-    run: list[re.Match[str]] = []
-    for word in _WORD.finditer(text):
-        if not _is_capital(word[0]):
-            continue
-        if run and not _JOINED.fullmatch(text, run[-1].end(), word.start()):
-            yield run
-            run = []
-        run.append(word)
-    if run:
-        yield run
-
-
-def _names(text: str, *, openers: bool = False) -> Iterator[_Span]:
-    """Runs of capitalised words without the first of them that say nothing, such as "The".
-
-    A word alone at a sentence's start may have its capital from there: it is found with `openers`, the others without.
-    """
-    for run in _runs(text):
-        named = list(dropwhile(lambda word: _APOSTROPHE.sub("", word[0].lower()) in STOP_WORDS, run))
-        alone = len(named) == 1 == len(run) and _starts_sentence(text, run[0].start())
-        if 0 < len(named) <= _MOST_WORDS and alone == openers:
-            start, end = named[0].start(), named[-1].end()
-            name = _POSSESSIVE.sub("", text[start:end])
-            if name.lower() not in _CALENDAR:
-                yield start, end, name
-
-
-def _openers(text: str) -> Iterator[_Span]:
-    return _names(text, openers=True)
+    return (quoted[0].isupper() or quoted[0].isdigit()) and len(quoted.split()) <= 8 and quoted[-1] not in ",.!?…"
 
 
 _LOCAL = "A-Za-z0-9._%+-"
 _TIME = r"T\d\d(?::\d\d){0,2}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 
 _FINDERS = {
-    "url": _Finder(_by(r"\b(https?://[^\s<>\"'“”`{}|\\^\0]*[^\s<>\"'“”`{}|\\^\0.,;:!?()\[\]])"), _always("url")),
+    "url": _Finder(_by(r"\b((?i:https?)://[^\s<>\"'“”`{}|\\^\0]*[^\s<>\"'“”`{}|\\^\0.,;:!?()\[\]])"), _always("url")),
     "email": _Finder(
         _by(rf"(?<![{_LOCAL}])[{_LOCAL}]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{{2,24}}(?![A-Za-z0-9-])"),
         _always("email"),
@@ -153,8 +87,8 @@ _FINDERS = {
     "ticket": _Finder(_by(r"\b[A-Z][A-Z0-9]*-\d+\b"), _identifier_kind),
     "identifier": _Finder(_by(r"(?<![\w#&/])#\d{1,9}\b|\b[^\W_]+(?:[-_][^\W_]+)*\b", _is_identifier), _identifier_kind),
     "title": _Finder(_by(r"“([^”\n]{2,80})”|«([^»\n]{2,80})»|\"([^\"\n]{2,80})\"", _is_title), _always("title")),
-    "name": _Finder(_names, _always("name")),
-    "opener": _Finder(_openers, _always("name")),
+    "name": _Finder(names, _always("name")),
+    "opener": _Finder(openers, _always("name")),
 }
 """What can be looked for; what comes first wins where two match."""
 
@@ -212,17 +146,20 @@ class PatternExtractor:
         return merged(hints, list(entities)[: self.most])
 
 
-def _without(text: str, spans: Sequence[_Span]) -> str:
+def _without(text: str, spans: Sequence[Span]) -> str:
     """The text with marks in place of what was found, as long as before."""
     parts, end = [], 0
     for start, stop, _ in spans:
-        parts += [text[end:start], _USED * (stop - start)]
+        parts += [text[end:start], USED * (stop - start)]
         end = stop
     return "".join((*parts, text[end:]))
 
 
 def _entity(kind: str, name: str) -> EntityRef | None:
+    # a name takes time that may grow with the square of its length, so it is measured before
+    if len(name) > MAX_NAME_BYTES:
+        return None
     try:
         return EntityRef(kind, name)
-    except InvalidItem:  # too long to be a name
+    except InvalidItem:  # too long in bytes, or no Unicode
         return None

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from attrs import field, frozen
+from attrs import frozen
 
 from tiered_memory import clock
 from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.engine.reply import pairs, text
 from tiered_memory.engine.scripts import call
-from tiered_memory.errors import CorruptRecord
 from tiered_memory.graph.entities import EntityRef
-from tiered_memory.graph.items import Fact, IndexEntry
+from tiered_memory.graph.facts import StoredFact, memory_id_of
+from tiered_memory.graph.items import IndexEntry
 from tiered_memory.graph.times import Times
 from tiered_memory.plan import Command, Plan, ask
 
@@ -30,8 +29,6 @@ _PAGE = 500
 """How many facts are listed in one step."""
 
 _CLEARED = 1000
-
-_RECORD = re.compile(r"(\d+) (-?\d+) (-|-?\d+) (-|\d+)\n((?:\d+\t[^\n]+\n)+)")
 
 
 @frozen
@@ -53,79 +50,6 @@ class Reached:
     entities: tuple[EntityRef, ...] = ()
 
 
-@frozen
-class _Mention:
-    entity: EntityRef
-    time: int
-
-
-@frozen
-class StoredFact:
-    """A fact as it is kept, with its times in microseconds.
-
-    Attributes:
-        memory_id: The id of its memory.
-        recorded: When it was recorded.
-        valid_from: From when it holds.
-        valid_to: When it ceases to, or None.
-        expired: When that became known, or None.
-        mentions: Its entities, and since when they are known.
-        text: Its sentence.
-    """
-
-    memory_id: str
-    recorded: int
-    valid_from: int
-    valid_to: int | None
-    expired: int | None
-    mentions: tuple[_Mention, ...]
-    text: str = field(repr=False)
-
-    @classmethod
-    def read(cls, name: Any, record: Any, sentence: Any) -> StoredFact:
-        """The fact that the scripts keep under this name; raises `CorruptRecord`."""
-        found = _RECORD.fullmatch(text(record)) if record is not None else None
-        if found is None:
-            raise CorruptRecord("a fact of the graph isn't as we wrote it")
-        recorded, valid_from, valid_to, expired, lines = found.groups()
-        mentions = [line.split("\t") for line in lines.rstrip("\n").split("\n")]
-        return cls(
-            memory_id=_memory_id(name),
-            recorded=int(recorded),
-            valid_from=int(valid_from),
-            valid_to=None if valid_to == "-" else int(valid_to),
-            expired=None if expired == "-" else int(expired),
-            mentions=tuple(_Mention(EntityRef.parse(entity), int(time)) for time, entity in mentions),
-            text=text(sentence or b""),
-        )
-
-    def entities(self, times: Times) -> tuple[EntityRef, ...]:
-        """What it was known to mention, or nothing unless it held then."""
-        if self.recorded > times.known_by or self.valid_from > times.from_most:
-            return ()
-        ended = self.valid_to is not None and self.expired is not None and self.expired <= times.known_by
-        if ended and self.valid_to <= times.to_least:  # type: ignore[operator]
-            return ()
-        return tuple(mention.entity for mention in self.mentions if mention.time <= times.known_by)
-
-    @property
-    def is_past(self) -> bool:
-        """Whether it had ended when it was closed; such facts come last."""
-        return self.valid_to is not None and self.expired is not None and self.valid_to <= self.expired
-
-    def public(self) -> Fact:
-        """The fact with times as they are shown."""
-        return Fact(
-            memory_id=self.memory_id,
-            entities=tuple(mention.entity for mention in self.mentions),
-            text=self.text,
-            valid_from=clock.from_micros(self.valid_from),
-            valid_to=None if self.valid_to is None else clock.from_micros(self.valid_to),
-            recorded_at=clock.from_micros(self.recorded),
-            expired_at=None if self.expired is None else clock.from_micros(self.expired),
-        )
-
-
 def index(keys: ScopeKeys, entries: Sequence[IndexEntry]) -> Plan[int]:
     """Indexes the entries that have entities, in one round trip; how many facts are new."""
     now = clock.now_micros()
@@ -140,9 +64,7 @@ def index(keys: ScopeKeys, entries: Sequence[IndexEntry]) -> Plan[int]:
 def close(keys: ScopeKeys, memory_ids: Sequence[str], valid_to: datetime) -> Plan[int]:
     """Closes the open facts of memories; how many were open."""
     now, end = clock.now_micros(), clock.to_micros(valid_to)
-    commands = [
-        call("graph_close", keys.scopes, (now, keys.token("graph"), end, *part)) for part in _parts(memory_ids)
-    ]
+    commands = [call("graph_close", keys.scopes, (now, keys.token("graph"), end, *part)) for part in _parts(memory_ids)]
     return sum((yield from ask(*commands)))
 
 
@@ -182,7 +104,7 @@ def reach(
     """Up to `limit` facts that mention entities or a sibling of theirs, in their order, and what they mention."""
     if not entities:
         return []
-    bounds = (times.from_most, times.to_least, times.known_by, "mentions" if mentions else "")
+    bounds: tuple[float | str, ...] = (times.from_most, times.to_least, times.known_by, "mentions" if mentions else "")
     arguments = (keys.token("graph"), limit, READ, *bounds, *map(str, entities))
     (found,) = yield from ask(call("graph_reach", keys.scopes, arguments))
     direct, others = (_rows(flat, direct=place == 0) for place, flat in enumerate(found))
@@ -233,7 +155,7 @@ def _rows(flat: Sequence[Any], *, direct: bool) -> list[_Row]:
     """Facts in their order: the rarest, those whose siblings were most often met, the newest, and by id."""
     columns = (flat[place::5] for place in range(5))
     return sorted(
-        (not direct, -int(weight), -int(met), -int(recorded), _memory_id(name), mentions)
+        (not direct, -int(weight), -int(met), -int(recorded), memory_id_of(name), mentions)
         for name, weight, met, recorded, mentions in zip(*columns, strict=True)
     )
 
@@ -242,10 +164,3 @@ def _reached(row: _Row) -> Reached:
     sibling, weight, met, _, memory_id, mentions = row
     entities = tuple(map(EntityRef.parse, text(mentions).split("\n"))) if mentions else ()
     return Reached(memory_id, not sibling, -weight, -met, entities)
-
-
-def _memory_id(name: Any) -> str:
-    memory_id, mark, _ = text(name).rpartition("#")
-    if not mark:
-        raise CorruptRecord("a fact of the graph has a name that isn't ours")
-    return memory_id

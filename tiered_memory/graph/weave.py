@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from inspect import isawaitable, iscoroutine
+from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
@@ -19,11 +19,14 @@ from tiered_memory.engine.scripts import call as call_script
 from tiered_memory.errors import ConfigError, InvalidItem
 from tiered_memory.graph import stored
 from tiered_memory.graph.entities import MAX_ENTITIES, EntityRef
+from tiered_memory.graph.extract import aextract
 from tiered_memory.graph.items import IndexEntry
+from tiered_memory.graph.rank import MAX_NODES, pagerank
 from tiered_memory.graph.stored import Reached
 from tiered_memory.graph.times import Times
+from tiered_memory.graph.view import view
 from tiered_memory.items import MemoryItem, Outcome, Remembered, Reviewed
-from tiered_memory.plan import Plan, ask, call
+from tiered_memory.plan import Call, Plan, ask, call
 
 if TYPE_CHECKING:
     from tiered_memory.graph.extract import EntityExtractor
@@ -38,6 +41,9 @@ _REACHED = 100
 
 _PAGE = 500
 
+_DAMPING = 3
+"""The power to which rarity is taken, so that an entity which many memories mention hardly counts."""
+
 _SIBLING = 0.5
 """What a fact that mentions a sibling counts, beside one that mentions an entity which was asked for."""
 
@@ -49,18 +55,28 @@ class Reach:
     Attributes:
         entities: The entities that it names.
         facts: The facts that were reached, in their order.
+        walked: How often a walk through the graph met each memory, by its id; None: there was no walk.
     """
 
     entities: tuple[EntityRef, ...]
     facts: Sequence[Reached] = field(default=(), repr=False)
+    walked: Mapping[str, float] | None = field(default=None, repr=False)
 
     @property
     def shares(self) -> dict[str, float]:
-        """How much each memory has to do with the entities, in [0, 1], by its id: by rarity, siblings half."""
-        most = max((fact.weight for fact in self.facts if fact.direct), default=0)
-        most = most or max((fact.weight for fact in self.facts), default=1)
+        """How much each memory has to do with the entities, in [0, 1], by its id.
+
+        That is the rarity of its entities, which is 1 for one that no other memory mentions, to a power that damps
+        what many mention. A sibling's counts half, and as much less as the entity that led to it is common. After a
+        walk it is how often the walk met the memory, by the most.
+        """
+        if self.walked is not None:
+            most = max(self.walked.values(), default=1.0)
+            return {id: met / most for id, met in self.walked.items()}
+        rarities = {fact.memory_id: min(fact.weight / 1e6, 1.0) ** _DAMPING for fact in self.facts}
+        led = max((rarities[fact.memory_id] for fact in self.facts if fact.direct), default=0.0)
         return {
-            fact.memory_id: min(fact.weight / most, 1.0) * (1.0 if fact.direct else _SIBLING) for fact in self.facts
+            fact.memory_id: rarities[fact.memory_id] * (1.0 if fact.direct else _SIBLING * led) for fact in self.facts
         }
 
 
@@ -131,12 +147,19 @@ class Weaver:
         try:
             (entities,) = yield from _extracted(self.config.asks, [(query, [])])
             facts = yield from stored.reach(keys, entities, _REACHED, times, mentions=mentions)
+            walked = (yield from self._walk(keys, entities, times)) if self.config.walk and facts else None
         except Exception as error:
             self._failed("recall", error)
             return None
         self.counters["graph_hits" if facts else "fallbacks"] += 1
         self.counters["candidates"] += len(facts)
-        return Reach(tuple(entities), facts)
+        return Reach(tuple(entities), facts, walked)
+
+    def _walk(self, keys: ScopeKeys, entities: Sequence[EntityRef], times: Times) -> Plan[dict[str, float]]:
+        """How often a walk from the entities meets memories, of those that it meets most."""
+        seen = yield from view(keys, MAX_NODES, times)
+        met = yield from call(pagerank, seen, entities)
+        return dict(met[:_REACHED])
 
     def _failed(self, what: str, error: Exception) -> None:
         self.counters[f"{what}_failed"] += 1
@@ -160,16 +183,18 @@ def _extracted(
 ) -> Plan[list[list[EntityRef]]]:
     """The entities of each text, its hints first; an extractor may be async where plans are awaited."""
 
-    def extract() -> Any:
-        found = [extractor.extract(text, hints) for text, hints in texts]
-        return _all(found) if any(map(isawaitable, found)) else found
+    def extract() -> list[Any]:
+        return [_at_once(extractor, extractor.extract(text, hints)) for text, hints in texts]
 
-    answers = yield from call(extract)
-    if iscoroutine(answers):
-        answers.close()
-        raise ConfigError(f"{type(extractor).__name__} is async, which needs an async memory")
+    async def awaited() -> list[Any]:
+        return [await aextract(extractor, text, hints) for text, hints in texts]
+
+    answers: list[list[EntityRef]] = yield Call(extract, awaited)
     return [list(found)[:MAX_ENTITIES] for found in answers]
 
 
-async def _all(found: Sequence[Any]) -> list[Any]:
-    return [await each if isawaitable(each) else each for each in found]
+def _at_once(extractor: EntityExtractor, found: Any) -> Any:
+    if iscoroutine(found):
+        found.close()
+        raise ConfigError(f"{type(extractor).__name__} is async, which needs an async memory")
+    return found

@@ -17,7 +17,8 @@ from tiered_memory.store.messages import Message, Restore
 from tiered_memory.store.queue import FailedJob, Job, QueueDetail
 from tiered_memory.store.ranked import AsyncSearch, DocumentHits, Search, SearchMode
 from tiered_memory.store.sessions import AsyncSessions, Sessions
-from tiered_memory.store.skills import AsyncSkills, ImportedSkill, Replaced, Skill, SkillFilter, Skills
+from tiered_memory.store.skill_items import ImportedSkill, Replaced, Skill, SkillFilter
+from tiered_memory.store.skills import AsyncSkills, Skills
 from tiered_memory.store.tags import AsyncTags, Tags
 from tiered_memory.store.vectors import AsyncVectors, Vectors, VectorStats
 from tiered_memory.store.work_events import JobEvent, WorkReport

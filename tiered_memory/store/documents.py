@@ -10,8 +10,15 @@ from tiered_memory.errors import IsRoot
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, ask
 from tiered_memory.store.bound import Bound
-from tiered_memory.store.items import CountedPage, Document, JobRequest, Node, Row, Written
-from tiered_memory.store.listing import Filter, check_page, child_names, count_documents, list_documents
+from tiered_memory.store.items import CountedPage, Document, JobRequest, Kind, Node, Row, Written
+from tiered_memory.store.listing import (
+    Filter,
+    check_page,
+    child_kinds,
+    child_names,
+    count_documents,
+    list_documents,
+)
 from tiered_memory.store.nodes import check_batch, check_documents, put_documents, read_nodes
 from tiered_memory.store.tree import address, missing
 from tiered_memory.store.uri import ROOT, parse
@@ -19,6 +26,7 @@ from tiered_memory.store.uri import ROOT, parse
 # aliases, since in the class `list` is an operation
 Nodes: TypeAlias = "list[Node | None]"
 Names: TypeAlias = "list[str]"
+Kinds: TypeAlias = "dict[str, Kind]"
 Writes: TypeAlias = "list[Written]"
 
 
@@ -94,6 +102,15 @@ class DocumentOperations(Bound):
         """
         parsed = parse(uri)
         return (yield from child_names((yield from self._keys()), parsed))
+
+    @operation
+    def entries(self, uri: str = ROOT) -> Plan[Kinds]:
+        """What stands directly below a directory, by name in the order of their bytes: `doc` or `dir`.
+
+        Raises what `children` raises.
+        """
+        parsed = parse(uri)
+        return (yield from child_kinds((yield from self._keys()), parsed))
 
     @operation
     def list(

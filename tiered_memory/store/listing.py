@@ -14,7 +14,7 @@ from tiered_memory.engine.reply import text
 from tiered_memory.engine.scripts import call
 from tiered_memory.errors import InvalidLimit, InvalidQuery
 from tiered_memory.plan import Plan, ask, join
-from tiered_memory.store.items import CountedPage, Row
+from tiered_memory.store.items import CountedPage, Kind, Row
 from tiered_memory.store.tree import address, missing
 from tiered_memory.store.uri import ROOT, Uri, in_scope
 
@@ -123,9 +123,15 @@ def count_documents(keys: ScopeKeys, uri: Uri) -> Plan[int]:
 
 def child_names(keys: ScopeKeys, uri: Uri) -> Plan[list[str]]:
     """The names directly below a directory; raises `NotFound`."""
-    kinds = ("documents", "directories")
-    names = yield from join([_child_names(keys, uri, kind) for kind in kinds])
-    return sorted({name for part in names for name in part})
+    return list((yield from child_kinds(keys, uri)))
+
+
+def child_kinds(keys: ScopeKeys, uri: Uri) -> Plan[dict[str, Kind]]:
+    """The names directly below a directory in their order, with what stands there; raises `NotFound`."""
+    directories, documents = yield from join([_child_names(keys, uri, kind) for kind in ("directories", "documents")])
+    kinds: dict[str, Kind] = dict.fromkeys(directories, "dir")
+    kinds |= dict.fromkeys(documents, "doc")
+    return dict(sorted(kinds.items()))
 
 
 def _child_names(keys: ScopeKeys, uri: Uri, kind: str) -> Plan[list[str]]:

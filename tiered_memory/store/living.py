@@ -14,8 +14,8 @@ from tiered_memory.engine.search import Where, nearest
 from tiered_memory.plan import Plan, ask
 from tiered_memory.ranking import similarity
 from tiered_memory.store.hits import FIELDS, Found
-from tiered_memory.store.tree import address, missing
-from tiered_memory.store.uri import ROOT, Uri, parse, token
+from tiered_memory.store.tree import Argument, address, missing
+from tiered_memory.store.uri import ROOT, Uri, token
 
 SCORE = "score"
 """The field of a hit that says how near it is to what was asked."""
@@ -62,7 +62,7 @@ def candidate(keys: ScopeKeys, fields: Fields, score: float) -> Candidate | None
     """A row as a candidate; None if it expired meanwhile, or is another scope's."""
     if b"uri" not in fields or fields.get(b"scope") != keys.raw:
         return None
-    return Candidate(parse(text(fields[b"uri"])), score, fields.get(b"content_hash"))
+    return Candidate(Uri(text(fields[b"uri"])), score, fields.get(b"content_hash"))
 
 
 def by_similarity(keys: ScopeKeys, under: Uri, vector: tuple[str, bytes]) -> Ranking:
@@ -113,7 +113,8 @@ def _read(keys: ScopeKeys, candidates: Sequence[Candidate], wanted: Sequence[str
     found: dict[Uri, Found] = {}
     for start in range(0, len(candidates), most):
         part = candidates[start : start + most]
-        arguments = (*address(keys), "", 1 + len(names), "content_hash", *names, *(each.uri for each in part))
+        arguments: list[Argument] = [*address(keys), "", 1 + len(names), "content_hash", *names]
+        arguments += [each.uri for each in part]
         (nodes,) = yield from ask(call("tree_get", keys.scopes, arguments))
         for each, node in zip(part, nodes, strict=True):
             if each.uri not in found and _stands_for(each, node):

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from heapq import nsmallest
-from itertools import groupby
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
 
 from attrs import frozen
 
-from tiered_memory import clock, ranking
+from tiered_memory import clock
 from tiered_memory.assertions import conflicts as conflicting
 from tiered_memory.assertions import forget as forgetting
 from tiered_memory.assertions import read as reading
 from tiered_memory.assertions import review
-from tiered_memory.assertions.fields import assertion, is_of
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.assertions.ledger import check_statuses
 from tiered_memory.assertions.surface import marking
 from tiered_memory.checks import check_count, check_source
-from tiered_memory.engine.keys import Keyspace
 from tiered_memory.engine.reply import pairs, text
 from tiered_memory.engine.scripts import call
 from tiered_memory.errors import (
-    EmbeddingError,
-    EmbeddingsUnavailable,
     InvalidLimit,
     InvalidMemoryType,
     NoMemory,
     NotAMemoryURI,
 )
-from tiered_memory.items import Assertion, Assertions, Conflict, MemoryItem, Remembered, Status
+from tiered_memory.items import Assertion, Assertions, Conflict, MemoryItem, Remembered, Reviewed, Status
 from tiered_memory.operation import Blocking, NonBlocking, operation
-from tiered_memory.plan import Plan, ask, embed, opened
-from tiered_memory.store import belief_rank
+from tiered_memory.plan import Plan, ask, opened
+from tiered_memory.store import beliefs
 from tiered_memory.store.bound import Bound
 from tiered_memory.store.items import JobRequest, check_jobs, content_hash
 from tiered_memory.store.memory_uris import MEMORIES, memory_type
@@ -43,9 +37,6 @@ from tiered_memory.store.uri import Uri, parse
 
 MAX_TOP_K = 500
 """The most memories that one recall answers with."""
-
-_STEP = 500
-"""How many documents are looked at in a step."""
 
 Conflicts: TypeAlias = "list[Conflict]"
 
@@ -65,14 +56,6 @@ class MemoryCounts:
     by_status: dict[Status, int]
     pending_review: int
     never_surfaced: int
-
-
-@frozen
-class _Row:
-    """A memory, and the vector that it has, or None."""
-
-    memory: Assertion
-    vector: bytes | None
 
 
 class MemoryOperations(Bound):
@@ -157,17 +140,17 @@ class MemoryOperations(Bound):
             InvalidLimit: `top_k` is out of its range.
             InvalidQuery: A status is none of the three.
         """
-        under, wanted, said_by = parse(prefix), check_statuses(statuses), check_source(source)
+        under, chosen, said_by = parse(prefix), check_statuses(statuses), check_source(source)
         if check_count(top_k, "top_k", 1) > MAX_TOP_K:
             raise InvalidLimit(f"top_k={top_k} must be at most {MAX_TOP_K}; narrow the recall")
         keyspace = yield from opened()
+        wanted = beliefs.Wanted(keyspace, self._scope, under, chosen, said_by)
         if term is None or not term.strip():
-            return (yield from self._most_confident(keyspace, under, wanted, said_by, term, top_k))
-        rows = yield from self._matching(keyspace, under, wanted, said_by, term)
-        found = yield from _ranked(keyspace, rows, term)
+            return (yield from beliefs.most_confident(wanted, term or "", top_k))
+        found = yield from beliefs.fitting(wanted, term)
         best = Assertions(found[:top_k], truncated=len(found) > top_k)
         if best:
-            yield marking(keyspace, {tier.name: tier.keeping for tier in self._tiers}, best)
+            yield marking(keyspace, self._keepings, best)
         return best
 
     @operation
@@ -177,9 +160,9 @@ class MemoryOperations(Bound):
         It was embedded when it was put, so that no job is needed. Raises `NoCandidate`, and what `put` raises for a
         URI.
         """
-        promoted = (yield from self._decide("promote", uri)).candidate
-        assert promoted is not None
-        return promoted
+        reviewed: Reviewed = yield from self._decide("promote", uri)
+        assert reviewed.candidate is not None
+        return reviewed.candidate
 
     @operation
     def reject(self, uri: str) -> Plan[None]:
@@ -240,17 +223,8 @@ class MemoryOperations(Bound):
             EmbeddingsUnavailable: Fewer than two memories have a vector.
         """
         under, least = parse(prefix), conflicting.check_threshold(threshold)
-        keyspace = yield from opened()
-        rows = yield from self._rows(keyspace, under, frozenset(("active",)), keyspace.vector)
-        embedded = [row for row in rows if row.vector is not None]
-        if len(embedded) < 2:
-            raise EmbeddingsUnavailable(f"fewer than two memories at or below {under!r} have a vector to compare")
-        settled: set[str] = set()
-        for name in {row.memory.tier for row in embedded}:
-            settled |= yield from conflicting.settled_pairs(keyspace, self._tiers[name].keeping, self._scope)
-        found = [each for alike in _by_type(embedded) for each in _pairs(keyspace, alike, least)]
-        found = [each for each in found if _pair(each) not in settled]
-        return sorted(found, key=lambda each: (-each.similarity, each.a.id, each.b.id))
+        wanted = beliefs.Wanted((yield from opened()), self._scope, under, frozenset(("active",)))
+        return (yield from beliefs.alike(wanted, self._keepings, least))
 
     @operation
     def mark_surfaced(self, ids: Iterable[int]) -> Plan[None]:
@@ -262,11 +236,15 @@ class MemoryOperations(Bound):
         if not numbers:
             return
         keys = yield from self._keys()
-        keepings = [tier.keeping for tier in self._tiers if tier.keeping.types]
+        keepings = [keeping for keeping in self._keepings.values() if keeping.types]
         arguments: list[str | int] = [clock.now_micros(), keys.member, len(keepings)]
         for keeping in keepings:
             arguments += [*keeping.address(keys), keeping.half_life if keeping.is_bounded else ""]
         yield from ask(call("memories_surface", keys.scopes, [*arguments, *numbers]), repeatable=False)
+
+    @property
+    def _keepings(self) -> dict[str, Keeping]:
+        return {tier.name: tier.keeping for tier in self._tiers if not tier.keeping.notes}
 
     def _place(self, uri: str) -> tuple[Uri, Keeping]:
         """A memory's URI as a value, and how its tier keeps it."""
@@ -278,99 +256,10 @@ class MemoryOperations(Bound):
             raise InvalidMemoryType(f"type {kind!r} of {uri!r} is none of {', '.join(types)}")
         return parsed, self._tiers[types[kind]].keeping
 
-    def _decide(self, verdict: review.Verdict, uri: str) -> Plan[review.Reviewed]:
+    def _decide(self, verdict: review.Verdict, uri: str) -> Plan[Reviewed]:
         parsed, keeping = self._place(uri)
         decided = yield from review.decide((yield from opened()), keeping, self._scope, verdict, parsed, None)
         return review.insist(decided)
-
-    def _most_confident(
-        self,
-        keyspace: Keyspace,
-        under: Uri,
-        statuses: frozenset[Status],
-        source: str | None,
-        term: str | None,
-        top_k: int,
-    ) -> Plan[Assertions]:
-        best: list[Assertion] = []
-        after: str | None = ""
-        while after is not None and statuses:
-            rows, after = yield from self._part(keyspace, under, statuses, "", after)
-            found = [row.memory for row in rows if source is None or row.memory.source == source]
-            wanted = [memory for memory in found if belief_rank.has(memory, term or "")]
-            best = nsmallest(top_k + 1, [*best, *wanted], key=belief_rank.by_confidence)
-        return Assertions(best[:top_k], truncated=len(best) > top_k)
-
-    def _matching(
-        self, keyspace: Keyspace, under: Uri, statuses: frozenset[Status], source: str | None, term: str
-    ) -> Plan[list[_Row]]:
-        """The memories that have a term in their text, or where none has, those that share a word with it."""
-        rows = yield from self._rows(keyspace, under, statuses, keyspace.vector)
-        rows = [row for row in rows if source is None or row.memory.source == source]
-        exact = [row for row in rows if belief_rank.has(row.memory, term)]
-        words = belief_rank.words(term)
-        return exact or [row for row in rows if words & belief_rank.words(row.memory.text)]
-
-    def _rows(self, keyspace: Keyspace, under: Uri, statuses: frozenset[Status], vector: str) -> Plan[list[_Row]]:
-        rows: list[_Row] = []
-        after: str | None = ""
-        while after is not None and statuses:
-            part, after = yield from self._part(keyspace, under, statuses, vector, after)
-            rows += part
-        return rows
-
-    def _part(
-        self, keyspace: Keyspace, under: Uri, statuses: frozenset[Status], vector: str, after: str
-    ) -> Plan[tuple[list[_Row], str | None]]:
-        """The memories of the next documents, and where to go on from, or None."""
-        keys = keyspace.of(self._scope)
-        wanted = [status if status in statuses else "" for status in ("active", "superseded", "candidate")]
-        arguments = (clock.now_micros(), *address(keys), under, after, _STEP, *wanted, vector)
-        ((following, found),) = yield from ask(call("memories_read", keys.scopes, arguments))
-        records = [(tier, number, pairs(fields)) for tier, number, fields in found]
-        rows = [
-            _Row(assertion(fields, text(tier), number), fields.get(vector.encode()))
-            for tier, number, fields in records
-            if is_of(fields, keys)
-        ]
-        return rows, text(following) or None
-
-
-def _ranked(keyspace: Keyspace, rows: Sequence[_Row], term: str) -> Plan[list[Assertion]]:
-    """Memories as they fit a term; by confidence when the embedder fails."""
-    memories = [row.memory for row in rows]
-    try:
-        (embedding,) = (yield from embed([term])) if rows else [None]
-    except EmbeddingError:
-        return sorted(memories, key=belief_rank.by_confidence)
-    vectors = [row.vector for row in rows if row.vector is not None]
-    known = iter(ranking.cosines(vectors, embedding.vector, keyspace.numbers) if embedding and vectors else ())
-    cosines = [None if row.vector is None else next(known) for row in rows]
-    return belief_rank.ranked(memories, cosines, term, clock.now())
-
-
-def _by_type(rows: Sequence[_Row]) -> list[list[_Row]]:
-    def kind(row: _Row) -> str:
-        return memory_type(row.memory.id) or ""
-
-    return [list(alike) for _, alike in groupby(sorted(rows, key=kind), key=kind)]
-
-
-def _pairs(keyspace: Keyspace, rows: Sequence[_Row], threshold: float) -> list[Conflict]:
-    """The pairs of these memories whose cosine reaches a threshold."""
-    import numpy as np
-
-    memories = {row.memory.id: row.memory for row in rows}
-    arrays: list[Any] = [np.frombuffer(row.vector or b"", dtype=keyspace.numbers) for row in rows]
-    vectors = conflicting.by_id([*memories], [str(memory.number) for memory in memories.values()], arrays)
-    return [
-        Conflict(memories[vectors.ids[a]], memories[vectors.ids[b]], cosine)
-        for cosine, a, b in conflicting.near(vectors, threshold, keyspace.tolerance)
-    ]
-
-
-def _pair(conflict: Conflict) -> str:
-    return conflicting.pair_of(str(conflict.a.number), str(conflict.b.number))
 
 
 class Memories(MemoryOperations, Blocking):

@@ -54,7 +54,9 @@ class DocumentHits(list[Found]):
             went well.
     """
 
-    degraded: tuple[str, ...] = ()
+    def __init__(self, found: Iterable[Found] = (), degraded: tuple[str, ...] = ()) -> None:
+        super().__init__(found)
+        self.degraded = degraded
 
 
 @frozen
@@ -117,20 +119,17 @@ class RankedOperations(SearchOperations):
         keys = keyspace.of(self._scope)
         vector, degraded = yield from self._vector(query, mode)
         named = ("", b"") if vector is None else (keyspace.vector, vector)
-        alone = mode == "vector"
-        rank = by_similarity(keys, within, named) if alone else self._by_words_too(keys, within, query, named)
+        if mode == "vector":
+            return DocumentHits((yield from living(keys, within, wanted, top_k, by_similarity(keys, within, named))))
+        rank = self._by_words_too(keys, within, query, named)
         try:
             found = yield from living(keys, within, wanted, top_k, rank)
         except IndexUnavailable as error:
-            if alone:
-                raise
             _logger.warning("the search index is gone (%s); documents are searched for the query itself", error.code)
             layers = [name for name in wanted if name != SCORE]
             found = yield from containing(keys, query.casefold(), within, top_k, layers)
             degraded = (*degraded, "index")
-        hits = DocumentHits(found)
-        hits.degraded = degraded
-        return hits
+        return DocumentHits(found, degraded)
 
     def _vector(self, query: str, mode: SearchMode) -> Plan[tuple[bytes | None, tuple[str, ...]]]:
         """The query's vector, and what is missing without it."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from tiered_memory.errors import BadPath, InvalidInput, InvalidSkill, InvalidURI
 from tiered_memory.store.commits import JOBS
-from tiered_memory.store.items import Document
+from tiered_memory.store.items import Document, JobRequest
 from tiered_memory.store.nodes import check_documents
-from tiered_memory.store.uri import Uri, build
+from tiered_memory.store.uri import ROOT, Uri, build, parse
 
 ENTRY = "SKILL.md"
 """The file that makes a folder a skill."""
@@ -34,7 +34,7 @@ def check_path(path: object) -> str:
     if not isinstance(path, str):
         raise BadPath(f"a path must be a str, not {type(path).__name__}")
     try:
-        build(path.split("/"))
+        parse(f"{ROOT}skills/{path}")
     except InvalidURI:
         raise BadPath(
             f"path={path!r} isn't a safe relative path: no empty part, no '.' or '..', no backslash, no control "
@@ -62,7 +62,7 @@ def skill_documents(uri: Uri, files: object) -> list[Document]:
         raise InvalidSkill("a skill without files would only be removed; use `documents.remove` for that")
     paths = [check_path(path) for path in files]
     check_clashes(paths)
-    jobs = [(kind, {}) for kind in JOBS]
+    jobs: list[JobRequest] = [(kind, {}) for kind in JOBS]
     documents = [Document(f"{uri}/{path}", files[path], jobs=jobs) for path in paths]
     check_documents(documents)
     return documents

@@ -34,8 +34,8 @@ local function known_mentions(record)
   return list
 end
 
--- How rare an entity is among the facts of the scope, in millionths.
-local function rarity_of(count) return math.floor(1e6 * math.log(1 + total / count) + 0.5) end
+-- How rare an entity is among the facts of the scope, in millionths: a million if only one mentions it.
+local function rarity_of(count) return math.floor(1e6 * math.log(1 + total / count) / math.log(1 + total) + 0.5) end
 
 -- Those of the entities that any fact mentions, the rarest first, until so many facts do; and the rarity of each.
 local function rarest_first(entities, reads)

@@ -1,11 +1,11 @@
 #!lua flags=no-writes
 -- What is near to a vector, and what shares terms with a question by the weights that the searched rows themselves give
 -- to terms: what others wrote into the same index has no part in it. ARGV is the index, which rows are searched, how
--- many each search gives, the token of the tier, of how many of the best by terms the neighbours come too, then lists
--- that begin with their length: arguments that keep to some keys, parameters with their names, fields; then the vector's
--- field ('' for no such search), the vector, and the terms. Answers how many rows are searched, how many of them hold
--- each term, the rows that were found: key, place in the tier's order (-1 where that doesn't matter), fields; how long
--- that order is, and how many rows expired meanwhile.
+-- many each search gives, the token of the tier, of how many of the best by terms the neighbours come too (-1 where
+-- places don't matter), then lists that begin with their length: arguments that keep to some keys, parameters with their
+-- names, fields; then the vector's field ('' for no such search), the vector, and the terms. Answers how many rows are
+-- searched, how many of them hold each term, the rows that were found: key, place in the tier's order or -1, fields; how
+-- long that order is, and how many rows expired meanwhile.
 local index, where, most, tier = ARGV[1], '(' .. ARGV[2] .. ')', ARGV[3], { token = ARGV[4], name = '' }
 local neighbours, at = tonumber(ARGV[5]), 7 + tonumber(ARGV[6])
 local order, slots = key('order', tier.token), key('slots', tier.token)
@@ -36,7 +36,7 @@ local function add(name, values)
     return
   end
   local place = -1
-  if neighbours > 0 then
+  if neighbours >= 0 then
     for each = 1, #values, 2 do
       if values[each] == 'slot' then place = redis.call('ZRANK', order, values[each + 1]) or -1 end
     end

@@ -25,7 +25,10 @@ for place = 7, #ARGV do
       kept[#kept + 1] = number
     end
   end)
-  if value then redis.call('HSET', tier.slots, ARGV[place], table.concat(kept, ',')) end
+  if value then
+    redis.call('HSET', tier.slots, ARGV[place], table.concat(kept, ','))
+    touch(tier, ARGV[place])
+  end
 end
 tally(tier, 'superseded', -dropped)
 return settle(dropped)

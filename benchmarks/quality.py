@@ -1,6 +1,6 @@
 """What a recall finds, beside cosine by brute force and BM25, and whether it does what it promises.
 
-    python benchmarks/quality.py [FOLDER] [--embedder static|minilm] [--json FILE] [--url URL]
+    python benchmarks/quality.py [FOLDER] [--embedder static|minilm] [--variants] [--json FILE] [--url URL]
 
 FOLDER holds one JSON object a line: `*_memories.jsonl` (turns: `id`, `scope`, `session`, `turn`, `time`, `speaker`,
 `text`), `*_questions.jsonl` (`scope`, `question`, `category`, `evidence`: ids of turns), and if there are any,
@@ -18,6 +18,7 @@ from typing import Any, get_args
 from uuid import uuid4
 
 import generated
+import variants
 from attrs import frozen
 from baselines import BM25, Cosines, KeptVectors, best, blended, is_best
 from common import environment, server, show
@@ -94,6 +95,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?", help="where conversations and their questions are")
     parser.add_argument("--embedder", choices=EMBEDDERS, default="static")
+    parser.add_argument("--variants", action="store_true", help="measure what each rule buys, instead")
     parser.add_argument("--url", help="a Redis to use; default: one of its own, thrown away afterwards")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to write the results")
     return parser.parse_args()
@@ -110,7 +112,10 @@ def main(options: argparse.Namespace) -> None:
     embedder = EMBEDDERS[options.embedder]()
     with server(options.url) as url, Redis.from_url(url) as client:
         facts = environment(client) | {"embedder": embedder.id, "k": K}
-        tables, wrong = measure(url, embedder, options.folder)
+        if options.variants:
+            tables, wrong = dict(variants.measure(url, KeptVectors(embedder), options.folder)), 0
+        else:
+            tables, wrong = measure(url, embedder, options.folder)
     show(facts, tables)
     if options.json:
         write(options.json, facts, tables)

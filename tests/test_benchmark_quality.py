@@ -17,6 +17,7 @@ import conversations
 import generated
 import measures
 import quality
+import variants
 
 from tiered_memory import memory
 from tiered_memory.embedders import StaticEmbedder
@@ -189,6 +190,16 @@ class TestQuality:
         turns = [row for row in tables["Turns of conversations"] if row["questions"] == "all"]
         assert [row["method"] for row in turns] == ["cosine", "BM25", "vector", "text", "hybrid"]
         assert all(row["number"] == 2 and 0 < row["recall@10"] <= 1 for row in turns)
+
+
+class TestVariants:
+    def test_tables(self, folder, redis_url, monkeypatch):
+        """Every variant answers every question."""
+        monkeypatch.setattr(variants, "VARIANTS", {"all": {}, "none": variants.VARIANTS["no rules"]})
+        tables = dict(variants.measure(redis_url, baselines.KeptVectors(StaticEmbedder()), folder))
+        assert len(tables) == 3
+        turns = [row for row in tables["Variants: turns"] if row["questions"] == "all"]
+        assert [(row["method"], row["number"]) for row in turns] == [("all", 2), ("none", 2)]
 
 
 class TestGenerated:

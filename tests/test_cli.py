@@ -26,6 +26,10 @@ COMMANDS = (
     *("forget", "prune", "clear", "erase"),
     *("review list", "review show", "review walk", "review promote", "review reject"),
     *(f"files {name}" for name in ("ls", "cat", "put", "edit", "rm", "mv", "find")),
+    *("ls", "tree", "cat", "put", "rm", "find", "grep", "search"),
+    *(f"sessions {name}" for name in ("ls", "cat", "new", "append", "context", "commit", "rm")),
+    *("jobs stats", "jobs detail", "jobs cancel", "worker", "skills list", "skills import"),
+    *("graph show", "graph neighbors", "graph paths", "export", "import"),
 )
 
 

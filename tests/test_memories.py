@@ -287,6 +287,14 @@ class TestForget:
         mem.clear()
         assert (documents.count(), mem.scopes().items) == (0, [])
 
+    def test_erase(self, mem):
+        """Erasing a scope leaves nothing of its memories in the tree."""
+        memories = mem.scoped("a").store.memories
+        for value, status in (("A", "active"), ("B", "active"), ("C", "candidate")):
+            memories.put(f"{E}/a", value, status=status)
+        assert mem.erase("a") == 2
+        assert mem.scopes().items == []
+
     def test_expired(self, mem, memories, documents):
         """What expires goes with its document."""
         with frozen() as clock:
@@ -690,6 +698,17 @@ class TestTypes:
         with pytest.raises(InvalidMemoryType):
             mem.store.memories.put(f"{E}/a", "x")
         mem.clear()
+
+    def test_a_type_that_moves(self, open_memory, redis_url, namespace):
+        """Where a type goes to another tier from now on, its document shows what is remembered there."""
+        before = open_memory()
+        before.store.memories.put(f"{E}/a", "A")
+        after = open_memory(memory_types={"events": "semantic"})
+        after.store.memories.put(f"{E}/a", "B")
+        before.forget(f"{E}/a", "episodic")
+        assert content(after.store.documents, f"{E}/a") == "B"
+        after.store.memories.forget(f"{E}/a")
+        assert after.store.documents.count() == 0
 
     @pytest.mark.parametrize("types", [{"": "semantic"}, {"a/b": "semantic"}, {"a": 1}, "events", {"a": "working"}])
     def test_wrong_ones(self, open_memory, types):

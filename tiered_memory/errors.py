@@ -267,7 +267,7 @@ class FileExists(StoreError):
 
 
 class KindConflict(StoreError):
-    """A directory, or a memory, stands where a document should be written."""
+    """A directory, or a memory, stands where a document should be written; or a document where a memory should."""
 
     code = "kind_conflict"
 

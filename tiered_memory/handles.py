@@ -70,6 +70,7 @@ class Operations:
             InvalidItem: An item can't be used; the message names its place.
             InvalidScope: An item names a scope that this handle isn't bound to.
             UnknownTier: A tier doesn't exist or is switched off.
+            KindConflict: A document that is no memory stands at an id that is the URI of one.
             EmbeddingError: The embedder failed, or answered with something unusable.
             StoreError: Redis can't be reached, or refused.
         """
@@ -150,19 +151,22 @@ class Operations:
         check_id(id)
         keyspace = yield from opened()
         forgotten = yield from forgetting.forget(keyspace, keeping, self._scope, id)
-        yield from self._unweave([id])
+        if not keeping.notes:
+            yield from self._unweave([id])
         return forgotten
 
     def _unweaving(self, tier: str | None) -> Callable[[ScopeKeys], Plan[None]] | None:
         """What removes from the graph what it knows of a tier to be cleared; if all are, it goes as a whole."""
         if tier is None or self._tiers.weaver is None or self._tiers[tier].keeping.notes:
             return None
-        return partial(self._tiers.weaver.cleared, self._tiers[tier].keeping)
+        others = [name for name in self._tiers.searched if name != tier]
+        return partial(self._tiers.weaver.cleared, self._tiers[tier].keeping, others)
 
     def _unweave(self, ids: Sequence[str]) -> Plan[None]:
         """Removes what the graph knows of memories that are forgotten."""
         if self._tiers.weaver is not None:
-            yield from self._tiers.weaver.forgotten((yield from opened()).of(self._scope), ids)
+            keys = (yield from opened()).of(self._scope)
+            yield from self._tiers.weaver.forgotten(keys, self._tiers.searched, ids)
 
     @operation
     def recall_traced(

@@ -47,8 +47,10 @@ class MemoryItem:
 
     Attributes:
         text: The memory itself, in words.
-        tier: `working`, `semantic`, `episodic` or `procedural`; default: the configuration's `default_tier`.
-        id: Where it stands in its tier and scope; default: a digest of the text.
+        tier: `working`, `semantic`, `episodic` or `procedural`; default: the configuration's `default_tier`, or the
+            tier of its type where the id is the URI of a memory.
+        id: Where it stands in its tier and scope; default: a digest of the text. One such as
+            `viking://user/memories/events/trip` is the URI of a memory that is a document, too.
         scope: The exact scope; on a scoped handle it may be left out, or must be the handle's own.
         metadata: JSON values by name. Given, it replaces what stands at the id; None leaves that as it is.
         at: When it happened, an aware time; default: now.

@@ -318,7 +318,8 @@ class LifecycleOperations(_Bound):
     def _forget(self, keyspace: Keyspace, keeping: Keeping, these: Sequence[Assertion]) -> Plan[int]:
         forgotten = yield from forgetting.forget_these(keyspace, keeping, self._scope, these)
         if self._tiers.weaver is not None:
-            yield from self._tiers.weaver.forgotten(keyspace.of(self._scope), [each.id for each in these])
+            ids = [each.id for each in these]
+            yield from self._tiers.weaver.forgotten(keyspace.of(self._scope), self._tiers.searched, ids)
         return forgotten
 
     @operation

@@ -78,6 +78,11 @@ class Tiers:
         return [tier for tier in self if tier.name in wanted]
 
     @property
+    def searched(self) -> list[str]:
+        """The names of those whose memories are searched."""
+        return [tier.name for tier in self if not tier.keeping.notes]
+
+    @property
     def places(self) -> dict[str, int]:
         """The place of each tier, in which hits of equal score follow each other."""
         return {name: place for place, name in enumerate(self._tiers)}

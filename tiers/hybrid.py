@@ -120,10 +120,10 @@ def _score(found: Found, turns: Sequence[Turn], rows: Sequence[Row], scores: Seq
     if turns and question:
         shared, gains = lent(scores, turns, tier.rules.neighbours, found.size), favours(question, turns, tier.rules)
     share = tier.weight * _BONUS_SHARE
-    passes = _passing(found)
+    passes, rescues = _passing(found), found.search.threshold is None
     kept = []
     for each, row, own, score, gained in zip(found.candidates, rows, scores, shared, gains, strict=True):
-        if not (passes(row) or each.graph):
+        if not (passes(row) or (rescues and each.graph)):
             continue
         why = each.why = {**_why(row, score - own), **gained}
         each.score = max(score + sum(gained.values()) + found.search.graph_weight * each.graph, 0.0)

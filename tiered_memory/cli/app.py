@@ -65,7 +65,9 @@ def demo(options: Options) -> Answer:
 def remember(
     options: Options,
     text: Annotated[str, typer.Argument(help="The memory itself, in words.", show_default=False)],
-    tier: Annotated[str, typer.Option(help=f"Where it goes: {TIERS}.")] = "semantic",
+    tier: Annotated[
+        str | None, typer.Option(help=f"Where it goes: {TIERS}.", show_default="semantic, or where its id belongs")
+    ] = None,
     scope: Scope = None,
     id: Annotated[
         str | None, typer.Option(help="Where it stands in its tier and scope.", show_default="a digest of the text")

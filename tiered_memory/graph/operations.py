@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tiered_memory import clock
 from tiered_memory.checks import check_count, check_id
@@ -18,6 +18,9 @@ from tiered_memory.graph.times import Times
 from tiered_memory.graph.view import view
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, opened
+
+if TYPE_CHECKING:
+    from tiered_memory.graph.weave import Weaver
 
 MAX_CANDIDATES = 1000
 """How many facts are found at the most."""
@@ -41,9 +44,19 @@ class GraphOperations:
 
     _runner: Any
     _scope: str | None
+    _weaver: Weaver | None
 
     def __init__(self, handle: Any) -> None:
-        self._runner, self._scope = handle._runner, handle._scope
+        self._runner, self._scope, self._weaver = handle._runner, handle._scope, handle._tiers.weaver
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """How often what happened in recalls and writes of this memory since it was opened, in all scopes, by name.
+
+        `indexed` memories; `graph_hits` and `fallbacks`, recalls for which the graph had enough or not; `candidates`,
+        the facts that they reached; `index_failed`, `forget_failed`, `recall_failed`. Without a graph it is empty.
+        """
+        return {} if self._weaver is None else dict(self._weaver.counters)
 
     def __repr__(self) -> str:
         scope = "" if self._scope is None else f" of scope {self._scope!r}"

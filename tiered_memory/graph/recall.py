@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
-from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.graph.entities import EntityRef
 from tiered_memory.graph.items import RetrievalPath
 from tiered_memory.graph.paths import paths
@@ -15,6 +14,12 @@ from tiered_memory.graph.weave import Reach, Weaver
 from tiered_memory.items import Hits
 from tiered_memory.plan import Plan, join
 from tiered_memory.tiers.base import Candidate, Found, Search, Tier
+
+_BOOSTED = 100
+"""How many facts that a question reaches are boosted at the most."""
+
+_FILTERED = 1000
+"""Among how many memories that a question reaches a filter searches at the most."""
 
 _RESCUED = 20
 """How many memories that a question reaches are looked at even where neither words nor similarity find them."""
@@ -65,7 +70,7 @@ def boosted(
 
     A few of those that only the graph knows of are among it: a boost may rescue, and hides nothing.
     """
-    reaches = yield from _reached(searches, weaver, trace=trace)
+    reaches = yield from _reached(searches, weaver, _BOOSTED, 1, trace=trace)
     shares = [{} if reach is None else reach.shares for reach in reaches]
     named = [_among(search, list(share)[:_RESCUED]) for search, share in zip(searches, shares, strict=True)]
     plain, among, rest = yield from _ask(tiers, searches, named, others)
@@ -78,7 +83,7 @@ def filtered(
     tiers: Sequence[Tier], searches: Sequence[Search], weaver: Weaver, others: Sequence[Plan[Found]], *, trace: bool
 ) -> Plan[Guided]:
     """What the tiers find among the memories that the graph names, and what else they find, to fill up with."""
-    reaches = yield from _reached(searches, weaver, trace=trace)
+    reaches = yield from _reached(searches, weaver, _FILTERED, weaver.config.least_hits, trace=trace)
     ids = [[] if reach is None else [fact.memory_id for fact in reach.facts] for reach in reaches]
     enough = [each if len(each) >= weaver.config.least_hits else [] for each in ids]
     named = [_among(search, each) for search, each in zip(searches, enough, strict=True)]
@@ -96,12 +101,14 @@ def _ask(
     return found[:half], found[half : 2 * half], found[2 * half :]
 
 
-def _reached(searches: Sequence[Search], weaver: Weaver, *, trace: bool) -> Plan[list[Reach | None]]:
+def _reached(
+    searches: Sequence[Search], weaver: Weaver, limit: int, least: int, *, trace: bool
+) -> Plan[list[Reach | None]]:
     """What the question reaches in each scope; a fault in one is none in another."""
     found: list[Reach | None] = []
     for search in searches:
-        keys: ScopeKeys = search.scope
-        found.append((yield from weaver.reach(keys, search.query, Times.of(search.as_of), mentions=trace)))
+        keys, times = search.scope, Times.of(search.as_of)
+        found.append((yield from weaver.reach(keys, search.query, times, limit, least=least, mentions=trace)))
     return found
 
 

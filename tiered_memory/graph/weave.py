@@ -12,12 +12,14 @@ from attrs import field, frozen
 
 from tiered_memory import clock
 from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.assertions.read import gone
 from tiered_memory.config import GraphConfig
 from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.engine.reply import pairs, text
 from tiered_memory.engine.scripts import call as call_script
 from tiered_memory.errors import ConfigError, InvalidItem
 from tiered_memory.graph import stored
+from tiered_memory.graph.background import enqueue
 from tiered_memory.graph.entities import MAX_ENTITIES, EntityRef
 from tiered_memory.graph.extract import aextract
 from tiered_memory.graph.items import IndexEntry
@@ -25,7 +27,7 @@ from tiered_memory.graph.rank import MAX_NODES, pagerank
 from tiered_memory.graph.stored import Reached
 from tiered_memory.graph.times import Times
 from tiered_memory.graph.view import view
-from tiered_memory.items import MemoryItem, Outcome, Remembered, Reviewed
+from tiered_memory.items import MemoryItem, MemoryRecord, Outcome, Remembered, Reviewed
 from tiered_memory.plan import Call, Plan, ask, call
 
 if TYPE_CHECKING:
@@ -36,8 +38,8 @@ _logger = logging.getLogger(__name__)
 _INDEXED = ("recorded", "reaffirmed", "superseded", "updated")
 """The outcomes of remembering after which a memory is active."""
 
-_REACHED = 100
-"""How many facts a question reaches at the most."""
+_WALKED = 100
+"""Of how many memories that a walk meets it is told at the most."""
 
 _PAGE = 500
 
@@ -100,8 +102,9 @@ class Weaver:
         if not active:
             return
         try:
-            texts = [(item.text, hints_of(item.metadata)) for item, _ in active]
-            found = yield from _extracted(self.config.extractor, texts)
+            if self.config.background:
+                return (yield from enqueue(keys, [done for _, done in active]))
+            found = yield from self.entities_of([item for item, _ in active])
             superseded = [done.id for _, done in active if done.outcome == "superseded"]
             if superseded:
                 yield from stored.close(keys, superseded, clock.now())
@@ -114,6 +117,11 @@ class Weaver:
         except Exception as error:
             self._failed("index", error)
 
+    def entities_of(self, memories: Iterable[MemoryItem | MemoryRecord]) -> Plan[list[list[EntityRef]]]:
+        """The entities of each memory, those that its metadata names first; raises what the extractor does."""
+        texts = [(each.text, hints_of(each.metadata)) for each in memories]
+        return (yield from _extracted(self.config.extractor, texts))
+
     def promoted(self, keys: ScopeKeys, reviewed: Iterable[Reviewed]) -> Plan[None]:
         """Indexes claims that have become active."""
         written = []
@@ -124,34 +132,37 @@ class Weaver:
                 written.append((item, Remembered(each.id, each.tier, keys.scope, outcome)))
         yield from self.remembered(keys, written)
 
-    def forgotten(self, keys: ScopeKeys, ids: Sequence[str]) -> Plan[None]:
-        """Removes the facts of memories that were forgotten."""
+    def forgotten(self, keys: ScopeKeys, tiers: Sequence[str], ids: Sequence[str]) -> Plan[None]:
+        """Removes the facts of memories that were forgotten, unless one of that id stands in one of these tiers."""
         try:
-            yield from stored.forget(keys, ids)
+            yield from stored.forget(keys, (yield from gone(keys, tiers, ids)))
         except Exception as error:
             self._failed("forget", error)
 
-    def cleared(self, keeping: Keeping, keys: ScopeKeys) -> Plan[None]:
-        """Removes the facts of all memories of a tier that is about to be cleared."""
+    def cleared(self, keeping: Keeping, others: Sequence[str], keys: ScopeKeys) -> Plan[None]:
+        """Removes the facts of all memories of a tier that is about to be cleared, but not of those in the others."""
         cursor = ""
         while True:
             arguments = (clock.now_micros(), *keeping.address(keys), cursor, _PAGE, "oldest", "")
             ((following, found),) = yield from ask(call_script("page", keys.scopes, arguments))
-            yield from self.forgotten(keys, [text(pairs(fields)[b"id"]) for _, fields in found])
+            yield from self.forgotten(keys, others, [text(pairs(fields)[b"id"]) for _, fields in found])
             cursor = text(following)
             if not cursor:
                 return
 
-    def reach(self, keys: ScopeKeys, query: str, times: Times, *, mentions: bool = False) -> Plan[Reach | None]:
-        """What a question reaches in a scope; None after a fault."""
+    def reach(
+        self, keys: ScopeKeys, query: str, times: Times, limit: int, *, least: int = 1, mentions: bool = False
+    ) -> Plan[Reach | None]:
+        """What a question reaches in a scope, up to `limit` facts, of which `least` are enough; None after a fault."""
         try:
             (entities,) = yield from _extracted(self.config.asks, [(query, [])])
-            facts = yield from stored.reach(keys, entities, _REACHED, times, mentions=mentions)
+            facts = yield from stored.reach(keys, entities, limit, times, mentions=mentions)
             walked = (yield from self._walk(keys, entities, times)) if self.config.walk and facts else None
         except Exception as error:
             self._failed("recall", error)
+            self.counters["fallbacks"] += 1
             return None
-        self.counters["graph_hits" if facts else "fallbacks"] += 1
+        self.counters["graph_hits" if len(facts) >= least else "fallbacks"] += 1
         self.counters["candidates"] += len(facts)
         return Reach(tuple(entities), facts, walked)
 
@@ -159,7 +170,7 @@ class Weaver:
         """How often a walk from the entities meets memories, of those that it meets most."""
         seen = yield from view(keys, MAX_NODES, times)
         met = yield from call(pagerank, seen, entities)
-        return dict(met[:_REACHED])
+        return dict(met[:_WALKED])
 
     def _failed(self, what: str, error: Exception) -> None:
         self.counters[f"{what}_failed"] += 1

@@ -182,6 +182,8 @@ class MemoryOperations(Bound):
         forgotten = yield from forgetting.forget((yield from opened()), keeping, self._scope, parsed)
         if not forgotten:
             raise NoMemory(f"nothing is remembered at {parsed!r}")
+        if self._tiers.weaver is not None:
+            yield from self._tiers.weaver.forgotten((yield from self._keys()), self._tiers.searched, [parsed])
         return forgotten
 
     @operation
@@ -259,6 +261,8 @@ class MemoryOperations(Bound):
     def _decide(self, verdict: review.Verdict, uri: str) -> Plan[Reviewed]:
         parsed, keeping = self._place(uri)
         decided = yield from review.decide((yield from opened()), keeping, self._scope, verdict, parsed, None)
+        if decided.outcome == "promoted" and self._tiers.weaver is not None:
+            yield from self._tiers.weaver.promoted((yield from self._keys()), [decided])
         return review.insist(decided)
 
 

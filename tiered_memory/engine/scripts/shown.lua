@@ -42,18 +42,16 @@ local function is_below(tree, kind, uri)
   return redis.call('ZLEXCOUNT', key(kind, tree.token), '[' .. uri .. '/', '(' .. uri .. '0') > 0
 end
 
--- Takes a view out of the tree; where something lies below it, a directory stays.
+-- Takes a view out of the tree, if it still stands there; where something lies below it, a directory stays.
 local function hide_view(tier, digest, tree, view)
   redis.call('HDEL', tier.views, digest)
   if redis.call('HLEN', tier.views) == 1 then redis.call('DEL', tier.views) end
   local nodes, uri = key('nodes', tree.token), view.uri
-  local value = redis.call('HGET', nodes, uri)
-  if not value then return end
+  local readable, node = pcall(cmsgpack.unpack, redis.call('HGET', nodes, uri) or '')
+  if not readable or type(node) ~= 'table' or node.view ~= tier.token .. ':' .. digest then return end
   redis.call('ZREM', key('documents', tree.token), uri)
   redis.call('ZREM', key('enabled', tree.token), uri)
   if is_below(tree, 'documents', uri) or is_below(tree, 'directories', uri) then
-    local readable, node = pcall(cmsgpack.unpack, value)
-    node = readable and type(node) == 'table' and node or {}
     redis.call('HSET', nodes, uri, cmsgpack.pack({ created_at = view.since, off = node.off, group = node.group }))
     redis.call('ZADD', key('directories', tree.token), 0, uri)
   else

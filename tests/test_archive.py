@@ -34,9 +34,12 @@ from tiered_memory import (
 )
 from tiered_memory.archive import Archive, AsyncArchive
 from tiered_memory.archive.lines import Heading, Writer
+from tiered_memory.graph import EntityRef, IndexEntry, known_epoch
 
-SECTION_NAMES = ("tree", "memories", "candidates", "settled", "notes", "files", "sessions", "commits")
+SECTION_NAMES = ("tree", "memories", "candidates", "settled", "notes", "files", "sessions", "commits", "graph")
 """The sections of an archive, in their order."""
+
+ANA, OSLO, LISBON = EntityRef("person", "Ana"), EntityRef("place", "Oslo"), EntityRef("place", "Lisbon")
 
 NUMBERS = ("number", "supersedes", "superseded_by", "scope")
 """What differs between a memory and its copy: numbers are given anew, and the scope is another."""
@@ -134,6 +137,9 @@ def readable(mem: Any) -> dict[str, Any]:
         (id_, row.uri): store.commits.hash(id_, row.uri) for id_ in all_pages(sessions.ids) for row in rows
     }
     found["sessions"] = {id_: all_pages(sessions.messages, id_) for id_ in all_pages(sessions.ids)}
+    found["graph"] = mem.graph.view(5000)
+    found["frequencies"] = mem.graph.frequencies()
+    found["facts"] = {node: mem.graph.facts(node) for node in found["graph"].nodes if isinstance(node, str)}
     return found
 
 
@@ -171,6 +177,13 @@ def fill(mem: Any) -> None:
         mem.files.write("/b", bytes(range(256)), mime="application/x-own")
         clock.tick(3600)
         mem.files.write("/b", b"\xff")
+        mem.graph.index("home", [LISBON, ANA], "Ana lived in Lisbon.", known_epoch())
+        mem.graph.close("home", NOON - 5 * DAY)
+        clock.tick(60)
+        mem.graph.index_many([IndexEntry("home", [OSLO, ANA], "Ana lives in Oslo."), IndexEntry("trip", [OSLO])])
+        clock.tick(60)
+        mem.graph.index("trip", [LISBON], "é\n\t", NOON + DAY)
+        mem.graph.close("trip", NOON + 9 * DAY)
         store = store_of(mem)
         store.documents.put("viking://resources/a/b", "text", abstract="mine", overview="also mine")
         store.documents.put("viking://resources/a/b", "another text")
@@ -755,6 +768,7 @@ class TestFaults:
             ("commits", "commits"),
             ("files", "paths"),
             ("files", "file"),
+            *(("graph", kind) for kind in ("facts", "sentences", "recorded", "versions", "entities")),
         ],
     )
     def test_wrong_type_in_the_store(self, mem, client, namespace, section, kind):
@@ -765,6 +779,7 @@ class TestFaults:
             "sessions": lambda: store.sessions.restore("s", [("user", "a")]),
             "commits": lambda: store.commits.put("s", "viking://a/b", "h", "text"),
             "files": lambda: mem.files.write("/a", "text"),
+            "graph": lambda: mem.graph.index("home", [ANA]),
         }
         fillers[section]()
         data = exported(mem)
@@ -772,7 +787,7 @@ class TestFaults:
         copy.count()
         runner = mem._runner if isinstance(mem, Memory) else mem._handle._runner
         keys = runner._keyspace.of("copy")
-        key = keys.key(kind, "files" if section == "files" else "tree")
+        key = keys.key(kind, section if section in ("files", "graph") else "tree")
         key += {"session": ":s", "file": ":/a"}.get(kind, "")
         client.lpush(key, "junk") if kind != "session" else client.set(key, "junk")
         before = snapshot(client, namespace)

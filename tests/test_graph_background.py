@@ -7,7 +7,7 @@ from redis import Redis
 from shorthand import DAY, NOON, frozen
 from stores import store_of
 
-from tiered_memory import MemoryItem
+from tiered_memory import MemoryItem, memory
 from tiered_memory.config import GraphConfig
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.graph import EntityRef
@@ -117,17 +117,13 @@ class TestBackground:
         assert work(mem) == WorkReport(done=1)
         assert handle.graph.frequencies() == {}
 
-    def test_forgotten_meanwhile(self, open_memory):
+    def test_forgotten_meanwhile(self, open_memory, redis_url, namespace, embedder):
         """What is forgotten while its job runs leaves nothing behind."""
-        forgetting = open_memory(graph=GraphConfig(), mode="hybrid")
-        redis_url, namespace = forgetting._runner.config.url, forgetting._runner.config.namespace
 
         class Forgetting:
             def extract(self, text, hints=()):
-                from tiered_memory import memory
-
-                with memory(redis_url, namespace=namespace, embedder=forgetting._runner.config.embedder) as other:
-                    other.forget("x", "semantic")
+                with memory(redis_url, namespace=namespace, embedder=embedder) as other:
+                    assert other.forget("x", "semantic") == 1
                 return list(hints)
 
         mem = open_memory(graph=GraphConfig(background=True, extractor=Forgetting()), mode="hybrid")
@@ -154,7 +150,14 @@ class TestBackground:
         assert handle.graph.neighbors([SEVEN]) == ["x"]
 
     @pytest.mark.parametrize(
-        "payload", [{}, {"tier": "odd", "ids": ["x"]}, {"tier": "semantic"}, {"tier": "semantic", "ids": [7]}, {"tier": [], "ids": []}]
+        "payload",
+        [
+            {},
+            {"tier": "odd", "ids": ["x"]},
+            {"tier": "semantic"},
+            {"tier": "semantic", "ids": [7]},
+            {"tier": [], "ids": []},
+        ],
     )
     def test_bad_payload(self, mem, handle, payload):
         """A job that names nothing of ours has failed for good."""
@@ -172,10 +175,7 @@ class TestBackground:
     def test_a_queue_that_fails(self, handle, redis_url, namespace):
         """When the job can't be enqueued, the memory is there all the same, and that is counted."""
         with Redis.from_url(redis_url) as client:
-            handle.count()
-            keys = Keyspace(namespace, 1, "vector").of("s")
-            for kind in ("due", "jobs", "waiting", "pending"):
-                client.set(keys.scopes.removesuffix("scopes") + kind, "x")
+            client.set(Keyspace(namespace, 1, "vector").of("s").key("job_kinds", "tree"), "x")
         (done,) = handle.remember("we closed TICKET-7", id="x")
         assert (done.outcome, handle.get("x", "semantic").text) == ("recorded", "we closed TICKET-7")
         assert handle.graph.counters == {"index_failed": 1}

@@ -74,7 +74,9 @@ class TestIndexed:
 
     def test_each_in_its_scope(self, mem):
         """Items of a batch are indexed in their own scopes, and nowhere else."""
-        mem.remember([MemoryItem(f"TICKET-7 is open in {scope}", scope=scope, id=str(scope)) for scope in (None, "a", "b")])
+        mem.remember(
+            [MemoryItem(f"TICKET-7 is open in {scope}", scope=scope, id=str(scope)) for scope in (None, "a", "b")]
+        )
         for scope in ("a", "b"):
             assert mem.scoped(scope).graph.neighbors([SEVEN]) == [scope]
         assert mem.graph.neighbors([SEVEN]) == ["None"]

@@ -90,7 +90,9 @@ class TestBoost:
         """All that is found without the graph is found with it, with the same other reasons for its score."""
         handle.remember(
             [
-                MemoryItem(f"text {n} TICKET-{n % 9}", SEARCHED[n % 3], id=str(n), metadata=about(SEVEN) if n % 5 else None)
+                MemoryItem(
+                    f"text {n} TICKET-{n % 9}", SEARCHED[n % 3], id=str(n), metadata=about(SEVEN) if n % 5 else None
+                )
                 for n in range(60)
             ]
         )
@@ -239,9 +241,7 @@ class TestSettings:
         sent = {}
         for how in ("off", "boost", "filter"):
             with Redis.from_url(redis_url) as client:
-                sent[how] = commands_of(
-                    client, partial(handle.recall, QUESTION, tier="semantic", graph=how, as_of=now)
-                )
+                sent[how] = commands_of(client, partial(handle.recall, QUESTION, tier="semantic", graph=how, as_of=now))
         assert sent == {
             "off": ["EVALSHA"],
             "boost": ["EVALSHA", "EVALSHA", "HMGET", "EVALSHA"],

@@ -25,10 +25,7 @@ COMPARED = [each.name for each in Claimed.__attrs_attrs__ if each.name != "numbe
 
 TYPES = {"semantic": "profile", "episodic": "events", "procedural": "experiences"}
 PLACES = [
-    (scope, tier, id_)
-    for scope in SCOPES
-    for tier in TIERS
-    for id_ in ("x", f"viking://user/memories/{TYPES[tier]}/y")
+    (scope, tier, id_) for scope in SCOPES for tier in TIERS for id_ in ("x", f"viking://user/memories/{TYPES[tier]}/y")
 ]
 """An id like any other in each tier, and one that is the URI of a document."""
 

@@ -545,7 +545,7 @@ class TestTerm:
 
     def test_staleness(self, memories, embedder):
         """What was shown lately comes before what was not for thirty days, or never."""
-        embedder.table |= {text: embedder.table["q"] for text in ("x a", "x b", "x c", "x")}
+        embedder.table |= dict.fromkeys(("x a", "x b", "x c", "x"), embedder.table["q"])
         with frozen(NOON) as clock:
             for name in "abc":
                 memories.put(f"{E}/{name}", f"x {name}")
@@ -592,7 +592,7 @@ class TestTerm:
 
 class TestMarkSurfaced:
     def test_which(self, memories):
-        """Those of the numbers that are named are marked, whatever their status, and nothing else about them changes."""
+        """Those of the numbers that are named are marked, whatever their status; nothing else of them changes."""
         with frozen(NOON) as clock:
             memories.put(f"{E}/a", "A")
             memories.put(f"{E}/a", "B")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from attrs import field, frozen
 
 from tiered_memory.archive.documents import Commits, Tree
+from tiered_memory.archive.facts import Facts
 from tiered_memory.archive.files import Files
 from tiered_memory.archive.lines import Heading, Manifest, Reader, Writer
 from tiered_memory.archive.memories import Candidates, Memories
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tiered_memory.parts import AsyncParts, Parts
 
 SECTIONS: tuple[type[Section], ...] = (
-    Tree, Memories, Candidates, Settled, Notes, Files, Sessions, Commits,
+    Tree, Memories, Candidates, Settled, Notes, Files, Sessions, Commits, Facts,
 )  # fmt: skip
 """What an archive holds, in this order: what a section's records refer to comes before it."""
 

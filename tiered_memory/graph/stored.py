@@ -91,9 +91,9 @@ def facts(keys: ScopeKeys, memory_id: str) -> Plan[list[StoredFact]]:
     return [StoredFact.read(*row) for row in rows]
 
 
-def newest(keys: ScopeKeys, start: int) -> Plan[list[StoredFact]]:
-    """A page of the facts, the newest first, from a place on."""
-    places = (start, start + _PAGE - 1)
+def newest(keys: ScopeKeys, start: int, count: int = _PAGE) -> Plan[list[StoredFact]]:
+    """Up to `count` facts, the newest first, from a place on."""
+    places = (start, start + count - 1)
     (rows,) = yield from ask(call("graph_list", keys.scopes, (keys.token("graph"), *places)))
     return [StoredFact.read(*row) for row in rows]
 

@@ -30,6 +30,7 @@ _ALSO |= {"memories_read": ("tree",), "memories_stats": ("tree",), "memories_sur
 _ALSO["remember_in_tree"] = ("records", "tree", "jobs", "views", "remember")
 _ALSO["import_records_in_tree"] = ("records", "tree", "jobs", "views", "import_records")
 _ALSO |= {"import_records": ("records",), "import_notes": ("records",), "import_files": ("files",)}
+_ALSO["import_facts"] = ("graph",)
 _ALSO |= {
     f"jobs_{each}": ("jobs",)
     for each in ("enqueue", "cancel", "count", "count_kind", "due", "stats", "detail", "clear")

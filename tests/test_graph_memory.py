@@ -8,7 +8,7 @@ from redis import Redis
 from shorthand import DAY, NOON, TIERS, frozen, texts
 from stores import store_of
 
-from tiered_memory import MemoryItem, async_memory
+from tiered_memory import AsyncTurnHooks, MemoryItem, TurnHooks, async_memory
 from tiered_memory.config import GraphConfig
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.graph import ChainExtractor, EntityRef, FixedExtractor, LLMExtractor
@@ -229,6 +229,16 @@ class TestForgotten:
         """Clearing a tier removes the facts of its memories only, in one scope or in all."""
         (mem if root else handle).clear("semantic")
         assert handle.graph.frequencies() == {EIGHT: 1}
+
+    def test_at_the_end_of_a_session(self, mem, mode):
+        """So does the end of a session that clears such a tier."""
+        scope = mem.scoped("session:1")
+        scope.remember([MemoryItem("we closed TICKET-7", id="x"), MemoryItem("TICKET-8 too", "episodic", id="y")])
+        hooks = TurnHooks(mem, on_end=["semantic", "working"]) if mode == "blocking" else None
+        if hooks is None:
+            hooks = type(mem)(AsyncTurnHooks(mem._handle, on_end=["semantic", "working"]), mem._loop)
+        hooks.end_session("1")
+        assert scope.graph.frequencies() == {EIGHT: 1}
 
     def test_notes(self, handle):
         """Clearing working memory removes none."""

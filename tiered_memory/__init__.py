@@ -5,6 +5,7 @@ from __future__ import annotations
 from tiered_memory.config import (
     EpisodicConfig,
     GateConfig,
+    GraphConfig,
     MemoryConfig,
     ProceduralConfig,
     SemanticConfig,
@@ -60,7 +61,8 @@ from tiered_memory.errors import (
     UpdateConflict,
 )
 from tiered_memory.files import AsyncFileSystem, FileCallbacks, FileSystem, Mount
-from tiered_memory.graph import ChainExtractor, EntityExtractor, LLMExtractor, PatternExtractor
+from tiered_memory.graph import ChainExtractor, EntityExtractor, EntityRef, LLMExtractor, PatternExtractor
+from tiered_memory.graph.recall import TracedRecall
 from tiered_memory.hook_events import HookEvent
 from tiered_memory.hooks import AsyncTurnHooks, Turn, TurnHooks
 from tiered_memory.items import (
@@ -111,6 +113,7 @@ __all__ = [
     "EmbeddingRateLimited",
     "EmbeddingsUnavailable",
     "EntityExtractor",
+    "EntityRef",
     "EpisodicConfig",
     "FailJob",
     "FileCallbacks",
@@ -119,6 +122,7 @@ __all__ = [
     "FileNotFound",
     "FileSystem",
     "GateConfig",
+    "GraphConfig",
     "Hits",
     "HookEvent",
     "IndexUnavailable",
@@ -175,6 +179,7 @@ __all__ = [
     "StoreUnsupported",
     "TieredMemoryError",
     "TooLarge",
+    "TracedRecall",
     "Turn",
     "TurnHooks",
     "UnknownTier",

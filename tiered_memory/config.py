@@ -267,7 +267,7 @@ class GraphConfig:
             each recall then reads; needs the extra `graph`.
         weight: How much a boost adds to relevance at the most, in [0, 1].
         least_hits: With how many memories a filter is content; with fewer, all are searched.
-        background: Whether memories are indexed by a durable job instead of at once.
+        background: Whether memories are indexed by a durable job, which `store.jobs.work` does, instead of at once.
     """
 
     extractor: EntityExtractor = field(default=None, converter=_extractor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 from attrs import evolve
@@ -157,10 +156,7 @@ class Operations:
 
     def _unweaving(self, tier: str | None) -> Callable[[ScopeKeys], Plan[None]] | None:
         """What removes from the graph what it knows of a tier to be cleared; if all are, it goes as a whole."""
-        if tier is None or self._tiers.weaver is None or self._tiers[tier].keeping.notes:
-            return None
-        others = [name for name in self._tiers.searched if name != tier]
-        return partial(self._tiers.weaver.cleared, self._tiers[tier].keeping, others)
+        return None if tier is None else self._tiers.unweaving([self._tiers[tier].keeping])
 
     def _unweave(self, ids: Sequence[str]) -> Plan[None]:
         """Removes what the graph knows of memories that are forgotten."""

@@ -177,7 +177,8 @@ class _HookOperations(Generic[M]):
             return 0
         if self._remember_tier in {keeping.name for keeping in self._cleared}:
             self._retries.forget(scope)
-        return (yield from forgetting.clear((yield from opened()), self._cleared, scope))
+        first = self._tiers.unweaving(self._cleared)
+        return (yield from forgetting.clear((yield from opened()), self._cleared, scope, first=first))
 
     @operation
     def flush(self) -> Plan[int]:

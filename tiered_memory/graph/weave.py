@@ -139,16 +139,15 @@ class Weaver:
         except Exception as error:
             self._failed("forget", error)
 
-    def cleared(self, keeping: Keeping, others: Sequence[str], keys: ScopeKeys) -> Plan[None]:
-        """Removes the facts of all memories of a tier that is about to be cleared, but not of those in the others."""
-        cursor = ""
-        while True:
-            arguments = (clock.now_micros(), *keeping.address(keys), cursor, _PAGE, "oldest", "")
-            ((following, found),) = yield from ask(call_script("page", keys.scopes, arguments))
-            yield from self.forgotten(keys, others, [text(pairs(fields)[b"id"]) for _, fields in found])
-            cursor = text(following)
-            if not cursor:
-                return
+    def cleared(self, keepings: Sequence[Keeping], others: Sequence[str], keys: ScopeKeys) -> Plan[None]:
+        """Removes the facts of all memories of tiers that are about to be cleared, but not of those in the others."""
+        for keeping in keepings:
+            cursor: str | None = ""
+            while cursor is not None:
+                arguments = (clock.now_micros(), *keeping.address(keys), cursor, _PAGE, "oldest", "")
+                ((following, found),) = yield from ask(call_script("page", keys.scopes, arguments))
+                yield from self.forgotten(keys, others, [text(pairs(fields)[b"id"]) for _, fields in found])
+                cursor = text(following) or None
 
     def reach(
         self, keys: ScopeKeys, query: str, times: Times, limit: int, *, least: int = 1, mentions: bool = False

@@ -1,3 +1,4 @@
+-- with: tree, jobs, commits
 -- Writes a session's commit: the document with its jobs, and which hash it has. ARGV is now, the tree's address, the
 -- session's id, the hash, 'changed' to write only what the document doesn't hold already, then the document, the jobs.
 -- Answers 'committed' or 'unchanged'; or 'kind_conflict' and where.

@@ -1,3 +1,4 @@
+-- with: files
 -- Deletes a scope's files: ARGV is the scope as a member, the token of its files, and how many at the most.
 -- Answers 1 when there may be more.
 local member, token, most = ARGV[1], ARGV[2], tonumber(ARGV[3])

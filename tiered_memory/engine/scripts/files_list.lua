@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: files
 -- Lists files in the order of their paths: ARGV is the token, where the paths begin and end, and how many at the most.
 -- Answers the path and the details of each.
 local token = ARGV[1]

@@ -1,3 +1,4 @@
+-- with: files
 -- Moves a file, or a folder with all that is below: ARGV is the token, the path, the new one, the SHA-256 that must
 -- stand there ('' for any), and how long a path may be. Answers the outcome and how many files moved.
 local token, source, target, match, longest = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])

@@ -1,3 +1,4 @@
+-- with: files
 -- Writes a file: ARGV is now, the scope as a member, the token of its files, the path, the SHA-256 that must stand
 -- there ('' for any), 'new' if nothing may, 'tree' if folders and files may not meet, then its fields.
 -- Answers the outcome and when the file was created.

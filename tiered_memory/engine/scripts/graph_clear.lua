@@ -1,3 +1,4 @@
+-- with: graph
 -- Clears a scope's graph: ARGV is the scope as a member, the token of its graph, and how many facts at the most.
 -- Answers 1 when there may be more. A fact that is not as we wrote it goes too; what it left behind goes in the end.
 local member, graph, most = ARGV[1], graph_of(ARGV[2]), tonumber(ARGV[3])

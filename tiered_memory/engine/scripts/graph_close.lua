@@ -1,3 +1,4 @@
+-- with: graph
 -- Closes the open facts of memories: ARGV is now, the token of the graph, when they cease to hold, and the memories' ids.
 -- Answers how many were open.
 local now, graph, to = ARGV[1], graph_of(ARGV[2]), ARGV[3]

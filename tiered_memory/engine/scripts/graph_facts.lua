@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: graph
 -- The facts of a memory, the newest first: ARGV is the token of the graph and the memory's id.
 -- Answers the name, the fact and its text for each.
 local graph, memory = graph_of(ARGV[1]), ARGV[2]

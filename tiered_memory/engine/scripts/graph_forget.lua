@@ -1,3 +1,4 @@
+-- with: graph
 -- Forgets all facts of memories: ARGV is the scope as a member, the token of its graph, and the memories' ids.
 -- Answers how many facts that were.
 local member, graph = ARGV[1], graph_of(ARGV[2])

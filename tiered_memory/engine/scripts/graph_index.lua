@@ -1,3 +1,4 @@
+-- with: graph
 -- Indexes facts: ARGV is now, the scope as a member, the token of its graph, then for each fact the memory's id, its
 -- text, from when it holds ('' for now, or as it stands), how many entities, and these. What a fact mentions is added to;
 -- one that is closed stays as it is, and the memory has a new one from then on. Answers how many facts are new.

@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: graph
 -- Lists facts, the newest first: ARGV is the token of the graph, and the first and the last place, from 0.
 -- Answers the name, the fact and its text for each.
 local graph = graph_of(ARGV[1])

@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: graph
 -- Finds the facts that mention entities, and those that mention a sibling of these: ARGV is the token of the graph, how
 -- many facts are wanted, how many are read at the most for either, the latest time from which a fact may hold, the time
 -- that its end must lie beyond, the latest time at which it became known, 'mentions' to be told of these, and the

@@ -1,3 +1,4 @@
+-- with: tree, commits
 -- Writes commits as an archive has them, where their documents stand: ARGV is the tree's address, then for each the
 -- session's id, the URI, the hash.
 -- Answers for each 'imported', 'skipped' (it is there already) or 'conflict' (another one is, or no document).

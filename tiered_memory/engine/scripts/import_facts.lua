@@ -1,3 +1,4 @@
+-- with: graph
 -- Writes the facts of memories that have none: ARGV is the scope as a member, the token of its graph, then for each
 -- memory its id, how many facts it has, and for each, the oldest first, the fact as it is kept and its text.
 -- Answers for each memory `imported`, `skipped` (it has exactly these) or `conflict` (it has others, which stay).

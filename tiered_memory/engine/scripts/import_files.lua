@@ -1,3 +1,4 @@
+-- with: files
 -- Writes a file as an archive has it, where nothing stands: ARGV is the scope as a member, the token of its files, the
 -- path, its SHA-256, when it was created and last changed, then its other fields.
 -- Answers 'imported', 'skipped' (the same content is there) or 'conflict'.

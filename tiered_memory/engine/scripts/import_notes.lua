@@ -1,3 +1,4 @@
+-- with: records
 -- Writes notes of a tier as an archive has them, after those that are there: ARGV is now, the scope as a member, the
 -- tier (token, name, kind), most notes, idle ms, then for each note, the oldest first: the digest of its id, the number
 -- of fields, their names and values. What stands at an id stays.

@@ -1,3 +1,4 @@
+-- with: records
 -- Writes memories of a tier as an archive has them, beside what is there: ARGV is now, the scope as a member, the tier
 -- (token, name, kind), most memories, the half-life in µs, 'look' to write nothing and only answer, then for each id
 --   its digest, what it is ('chain': what stands there and stood there, or 'claims': what waits there), the number of

@@ -1,1 +1,2 @@
+-- with: records, tree, jobs, views, import_records
 -- Writes memories as `import_records` does, where ids are URIs of the tree; what `views` reads follows at the end of ARGV.

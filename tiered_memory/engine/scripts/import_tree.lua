@@ -1,3 +1,4 @@
+-- with: tree, jobs
 -- Writes nodes of a tree as an archive has them, where nothing stands, with the jobs of new documents: ARGV is now, the
 -- tree's address, the number of nodes, for each
 --   its URI, 'dir', 'doc' or 'view', 'off' where it is switched off itself, its own group, when it was created and last

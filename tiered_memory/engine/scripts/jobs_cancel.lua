@@ -1,4 +1,5 @@
 #!lua flags=allow-oom
+-- with: jobs
 -- Drops jobs of a URI or below it: ARGV is now, the queue's address, the URI, how many at the most.
 -- Answers how many were dropped.
 local now, queue = tonumber(ARGV[1]), read_queue(2)

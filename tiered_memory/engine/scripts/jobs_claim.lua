@@ -1,3 +1,4 @@
+-- with: jobs, jobs_work
 -- Claims the next job: ARGV is now, when the lease ends, who claims, the token of the scope ('' for all), the kinds.
 -- Answers the number and the fields of the job, or nothing.
 local now, ends, owner, token = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]

@@ -1,4 +1,5 @@
 #!lua flags=allow-oom
+-- with: jobs
 -- Drops the jobs of a scope: ARGV is the scope as a member, the token of its store, and how many at the most.
 -- Answers 1 when there may be more.
 local queue, most, dropped = read_queue(1), tonumber(ARGV[3]), 0

@@ -1,3 +1,4 @@
+-- with: jobs, jobs_work
 -- Completes a job: ARGV is now, the token of the scope ('' for all), its number, the claim ('' for any).
 -- Answers 1, or 0 when there is no such job.
 local now, token, number = tonumber(ARGV[1]), ARGV[2], ARGV[3]

@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: jobs
 -- Counts jobs of a URI or below it: ARGV is the token of the scope, the URI, the statuses.
 local token, total = ARGV[1], 0
 for at = 3, #ARGV do

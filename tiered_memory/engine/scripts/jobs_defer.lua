@@ -1,3 +1,4 @@
+-- with: jobs, jobs_work
 -- Puts a running job back, free of charge: ARGV is now, the token of the scope ('' for all), its number, the claim ('' for
 -- any), when it is due. Answers 1, or 0 when no such job runs.
 local now = tonumber(ARGV[1])

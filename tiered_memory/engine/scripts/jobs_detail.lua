@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: jobs
 -- Says how far behind the queue is, and what went wrong: ARGV is now, the token of the scope ('' for all), how many.
 -- Answers when the first job was due ('' when none is), and number and fields of the jobs that failed last.
 local now, token, most = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])

@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: jobs
 -- Whether a claim may find something: ARGV is now, then the kinds.
 local now = ARGV[1]
 if redis.call('ZCOUNT', times_key('running'), '-inf', now) > 0 then return 1 end

@@ -1,3 +1,4 @@
+-- with: jobs
 -- Enqueues jobs: ARGV is now, the queue's address, the jobs. Answers their numbers.
 local now, queue, jobs = tonumber(ARGV[1]), read_queue(2), read_jobs(4)
 local wrong = wrong_jobs(queue, jobs)

@@ -1,3 +1,4 @@
+-- with: jobs, jobs_work
 -- Fails a running job: ARGV is now, the token of the scope ('' for all), its number, the claim ('' for any), the reason,
 -- and 'again' if it shall be tried again. Answers its status, or '' when no such job runs.
 local now = tonumber(ARGV[1])

@@ -1,3 +1,4 @@
+-- with: jobs, jobs_work
 -- Returns running jobs to the queue whose lease has run out, or that `owner` claimed: ARGV is now, the token of the
 -- scope ('' for all), the owner. Answers how many.
 local now, token, owner = tonumber(ARGV[1]), ARGV[2], ARGV[3]

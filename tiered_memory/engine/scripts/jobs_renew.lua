@@ -1,3 +1,4 @@
+-- with: jobs, jobs_work
 -- Extends leases: ARGV is when they end, the token of the scope ('' for all), then number and claim ('' for any) of
 -- each job. Answers 1 for each that still runs, else 0.
 local ends, token, renewed = ARGV[1], ARGV[2], {}

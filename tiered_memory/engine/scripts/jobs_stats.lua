@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: jobs
 -- Counts jobs by status: ARGV is the token of the scope ('' for all).
 local counted = {}
 for place, status in ipairs(job_statuses) do

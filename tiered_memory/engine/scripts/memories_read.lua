@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: tree
 -- Reads the memories that a tree shows: ARGV is now, the tree's address, the URI that their documents are or lie below,
 -- the one to go on after ('' at first), how many documents at the most, 'active', 'superseded' and 'candidate' as far as
 -- these are wanted ('' for each that isn't), and the field of vectors ('' for none).

@@ -1,3 +1,4 @@
+-- with: tree
 -- Counts the memories that a tree shows: ARGV is now, and the tree's address. What has expired is forgotten before.
 -- Answers type:status and how many, one after the other.
 local tree = read_tree(2)

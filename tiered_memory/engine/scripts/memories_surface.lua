@@ -1,3 +1,4 @@
+-- with: records
 -- Marks memories as surfaced, whatever their status: ARGV is now, the scope as a member, the number of tiers, for each
 -- its token, name, kind, and half-life in µs where retention is to follow (''), then numbers of records.
 -- What isn't a memory of these tiers is passed over.

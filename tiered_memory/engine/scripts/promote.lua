@@ -1,3 +1,4 @@
+-- with: records
 -- Promotes the newest claim at an id: ARGV is now, the scope as a member, the tier (token, name, kind), most memories,
 -- the half-life in µs, rules, the id's digest, and the version of the claim that was seen ('' for any).
 -- Answers 'promoted', 'no_candidate' or 'conflict', then the numbers of what waited and of what stood there, each

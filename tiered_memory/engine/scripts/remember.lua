@@ -1,3 +1,4 @@
+-- with: records
 -- Remembers a batch in one scope, wholly or not at all: ARGV is now, the scope as a member, the number of tiers, then
 --   for each tier: token, name, 'notes' or 'records', most memories, idle ms, half-life in µs, rules
 --   for each item: place of its tier, digest, mode, what is expected, text, metadata, at, expires at, ttl ms,

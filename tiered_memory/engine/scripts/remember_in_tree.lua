@@ -1,2 +1,3 @@
+-- with: records, tree, jobs, views, remember
 -- Remembers a batch as `remember` does, where ids are URIs of the tree; what `views` reads follows at the end of ARGV.
 -- Answers for each item what happened; or 'kind_conflict' and the URI of a document that stands where a memory should.

@@ -1,3 +1,4 @@
+-- with: commits, sessions
 -- Appends a message: ARGV is the token of the scope's store, the session's id, role, content and time.
 -- Answers the message's number, from 0; or -1 when there is no such session.
 local token, id = ARGV[1], ARGV[2]

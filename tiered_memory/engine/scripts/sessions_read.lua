@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: commits, sessions
 -- Reads messages of a session: ARGV is the token of the scope's store, the id, the number of the first one ('' for
 -- the last ones there are), how many. Answers how many messages there are, or -1 when there is no such session; the
 -- number of the first one that is answered; and role, content and time of each.

@@ -1,3 +1,4 @@
+-- with: commits, sessions
 -- Removes a session, and what is known of its commits: ARGV is the scope as a member, the token of its store, the id.
 -- Answers how many messages went, or -1 when there is no such session.
 local member, token, id = ARGV[1], ARGV[2], ARGV[3]

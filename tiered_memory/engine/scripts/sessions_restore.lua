@@ -1,3 +1,4 @@
+-- with: commits, sessions
 -- Restores messages of a session: ARGV is the scope as a member, the token of its store, the id, the number of the
 -- first message, 'end' when none follows, then role, content and time of each.
 -- They are imported where nothing stands from that number on, and skipped where exactly these stand (compared without

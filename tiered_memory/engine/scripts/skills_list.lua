@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: tree
 -- Lists the directories viking://user/OWNER/skills/NAME in the order of their URIs: ARGV is the tree's address, the URI to
 -- go on after ('' at first), and how many at the most. Answers for each its URI, how many documents lie below, whether it
 -- is enabled, and its group. What lies deeper, or elsewhere, is passed over at once: '0' comes after the slash.

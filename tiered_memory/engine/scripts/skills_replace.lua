@@ -1,3 +1,4 @@
+-- with: tree, jobs, jobs_removal, commits, commits_removed, memories_removed
 -- Replaces what stands at a URI and below by documents, wholly or not at all: ARGV is now, the tree's address, the URI, the
 -- documents, the jobs. The URI stays switched off if it was, and in its group. Answers whether something stood there.
 local now, tree, uri = ARGV[1], read_tree(2), ARGV[5]

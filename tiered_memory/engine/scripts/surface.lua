@@ -1,3 +1,4 @@
+-- with: records
 -- Marks memories as surfaced: ARGV is for each tier its token, name and kind, its half-life in µs where retention is to
 -- follow ('' where nothing is evicted), when they were, the number of ids and their digests.
 -- What doesn't stand there any more is passed over.

@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: tree
 -- Names what stands directly below a directory: ARGV is the tree's address, its URI, 'documents' or 'directories', the
 -- name to go on after ('' at first), and how many names at the most.
 -- Answers what stands there ('' for nothing), and the names. Whatever lies deeper is passed over at once: its URIs

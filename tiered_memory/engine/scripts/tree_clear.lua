@@ -1,4 +1,5 @@
 #!lua flags=allow-oom
+-- with: tree, memories_removed
 -- Forgets a scope's tree, with the memories that it shows: ARGV is the scope as a member, the tree's token, and how many
 -- nodes at the most.
 -- Answers 1 when there may be more.

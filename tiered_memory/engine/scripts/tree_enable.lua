@@ -1,3 +1,4 @@
+-- with: tree
 -- Switches a node on or off, and with it what lies below: ARGV is the tree's address, the URI, and 'on' or 'off'.
 -- Answers whether it is enabled in effect now, or -1 when nothing stands there.
 local tree, uri, off = read_tree(1), ARGV[4], ARGV[5] == 'off'

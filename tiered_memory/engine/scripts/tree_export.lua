@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: tree
 -- Reads a part of a tree as an archive has it: ARGV is the tree's address, 'directories' or 'documents', the URI to go on
 -- after ('' at first), how many nodes and about how many bytes at the most, then the names of fields.
 -- Answers where to go on ('' at the end), then for each its URI, 'off' where it is switched off itself, its own group,

@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: tree
 -- Reads nodes: ARGV is the tree's address, how many bytes of a text are wanted ('' for all), the number of fields,
 -- their names, then URIs. Answers for each nothing, or its kind, whether it is enabled, its group, and the values of a
 -- document's fields or when a directory was made.

@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: tree, scan
 -- Finds lines that have a substring in them: ARGV is the tree's address, the URI that their documents are or lie below,
 -- the one to go on after ('' at first), the folded needle, how many lines at the most, and how much of a line is wanted
 -- on either side of the needle.

@@ -1,3 +1,4 @@
+-- with: tree
 -- Gives a node and what lies below a group: ARGV is the tree's address, the URI and the group ('' for none).
 -- Answers 1, or -1 when nothing stands there.
 local tree, uri, group = read_tree(1), ARGV[4], ARGV[5]

@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: tree, scan
 -- Finds documents that have a substring in their text, abstract or overview: ARGV is the tree's address, the URI that
 -- they are or lie below, the one to go on after ('' at first), the folded needle, how many at the most, and fields.
 -- Answers where to go on from ('' at the end), then for each its URI, its group and the fields; nothing when there is

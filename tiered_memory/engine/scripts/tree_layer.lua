@@ -1,3 +1,4 @@
+-- with: tree, jobs, results
 -- Stores a layer that a job has made, and completes the job: ARGV is now, the tree's address, the job's number, the
 -- URI, the layer's name, its text, and its folded copy ('' for none). Answers what `deliver` does.
 local now, tree, number, uri, layer, text, folded = tonumber(ARGV[1]), read_tree(2), unpack(ARGV, 5, 9)

@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: tree
 -- Lists documents in the order of their URIs: ARGV is the tree's address, 'documents' or 'enabled', the URI that they
 -- are or lie below, the URI to go on after ('' at first), how many to pass over and how many at the most.
 -- Answers how many there are, and for each its URI, whether it is enabled, and its group.

@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: tree, scan
 -- Lists nodes that are enabled in effect: ARGV is the tree's address, the URI that they are or lie below, the one to go
 -- on after ('' at first), and how many of each kind at the most.
 -- Answers the URIs of documents and the last one that was looked at ('' when there are no more), and the same of

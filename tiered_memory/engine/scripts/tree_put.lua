@@ -1,3 +1,4 @@
+-- with: tree, jobs
 -- Writes documents and their jobs, wholly or not at all: ARGV is now, the tree's address, the documents, the jobs.
 -- Answers 'written', for each document whether it was 'created' or 'replaced', and the jobs' numbers; or
 -- 'kind_conflict' and where.

@@ -1,4 +1,5 @@
 #!lua flags=allow-oom
+-- with: tree, jobs, jobs_removal, commits, commits_removed, memories_removed
 -- Removes a node and all below it: ARGV is the tree's address and the URI.
 -- Answers how many documents went, or -1 when nothing stands there.
 local tree, uri = read_tree(1), ARGV[4]

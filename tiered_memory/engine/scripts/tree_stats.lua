@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: tree
 -- Counts a tree: ARGV is the tree's address. Answers how many documents and directories there are, then the first
 -- segment of URIs and how many documents lie there, one after the other; one may come twice.
 local tree = read_tree(1)

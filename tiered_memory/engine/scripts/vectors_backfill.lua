@@ -1,3 +1,4 @@
+-- with: tree, jobs
 -- Enqueues the embedding of documents that have no vector and for which it isn't under way: ARGV is now, the tree's
 -- address, the vector's field, the URI to go on after ('' at first), and how many documents to look at.
 -- Answers where to go on from ('' at the end), and how many jobs were enqueued.

@@ -1,4 +1,5 @@
 #!lua flags=allow-oom
+-- with: tree
 -- Looks for rows of the index that are no document of the tree: ARGV is the tree's address, the index, how many rows to
 -- pass over, how many to look at, and 'drop' to drop the others. Answers how many rows to pass over next (-1 at the end),
 -- and how many of those that were looked at are no documents.

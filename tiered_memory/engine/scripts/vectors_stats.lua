@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- with: tree
 -- Counts the rows that a tree has in the index: ARGV is the tree's address, the index, the vector's field, any vector.
 -- Answers how many have a vector, how many there are, and how many documents are enabled.
 local tree, index, field, vector = read_tree(1), unpack(ARGV, 4, 6)

@@ -13,7 +13,7 @@ from command_line import CommandLine, of_its_own
 from servers import wait_until
 from stores import store_of
 
-from tiered_memory import memory
+from tiered_memory import EntityRef, GraphConfig, memory
 from tiered_memory.embedders import StaticEmbedder
 
 U = "viking://resources"
@@ -26,6 +26,13 @@ def do(job):
     raise ValueError
 
 these = {"work": do}
+"""
+
+
+EXTRACTOR = """
+from tiered_memory.graph import EntityRef, FixedExtractor
+
+extractor = FixedExtractor([EntityRef("person", "Ana")])
 """
 
 
@@ -91,6 +98,20 @@ class TestWorker:
         done = call("worker", "--until-idle", *options)
         assert done.stdout == "jobs: 1 done, 1 to be tried again\n"
         assert store.layers.abstract(f"{U}/x") == "about text"
+
+    def test_memories(self, call, store, redis_url, namespace, tmp_path):
+        """Memories are indexed by patterns or an extractor of one's own, and left to others without any."""
+        graph = GraphConfig(background=True)
+        with memory(redis_url, namespace=namespace, embedder=StaticEmbedder(), graph=graph) as mem:
+            mine = mem.scoped("a")
+            mine.remember("we closed TICKET-7")
+            assert call.ask("worker", "--until-idle")["done"] == 0
+            assert call.ask("worker", "--until-idle", "--extractor", "patterns")["done"] == 1
+            assert list(mine.graph.frequencies()) == [EntityRef("Ticket", "TICKET-7")]
+            (tmp_path / "extractor_of_a_test.py").write_text(EXTRACTOR)
+            mine.remember("q", id="x")
+            own = call.ask("worker", "--until-idle", "--extractor", "extractor_of_a_test:extractor")
+            assert (own["done"], mine.graph.neighbors([EntityRef("person", "Ana")])) == (1, ["x"])
 
     @pytest.mark.parametrize("name", ["nowhere", "nowhere:x", "json:nothing", "json"])
     def test_not_importable(self, call, name):

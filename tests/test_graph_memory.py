@@ -367,3 +367,14 @@ async def found(redis_url, namespace, embedder, extractor):
         handle = mem.scoped("s")
         await handle.remember("q")
         return list(await handle.graph.frequencies())
+
+
+class TestTree:
+    def test_removed(self, open_memory):
+        """Removing a part of the tree removes what the graph knows of the memories in it, and no others."""
+        mem = open_memory(graph=GraphConfig())
+        below = "viking://user/memories/events/pier"
+        mem.remember([MemoryItem("TICKET-7 was closed.", id=f"{below}/one"), MemoryItem("POL-3 holds.", id="other")])
+        mem.store.documents.remove(below)
+        assert mem.graph.facts(f"{below}/one") == []
+        assert mem.graph.facts("other") != []

@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from rich.console import Console
 
 from tiered_memory.cli.output import Answer, console, write, write_error
+from tiered_memory.config import GraphConfig
 from tiered_memory.embedders.base import Embedder
 from tiered_memory.errors import TieredMemoryError
 from tiered_memory.memory import Memory, ScopedMemory, memory
@@ -73,14 +74,15 @@ class Options:
             )
         return embedders.StaticEmbedder() if kind == "static" else embedders.MiniLMEmbedder()
 
-    def open(self) -> Memory:
+    def open(self, graph: GraphConfig | None = None) -> Memory:
         """A memory there."""
-        return memory(url=self.url, data_dir=self.data_dir, namespace=self.namespace, embedder=self.embedder())
+        place = {"url": self.url, "data_dir": self.data_dir, "namespace": self.namespace}
+        return memory(place, embedder=self.embedder(), graph=graph)
 
     @contextmanager
-    def open_scope(self, scope: str | None) -> Iterator[Handle]:
+    def open_scope(self, scope: str | None, graph: GraphConfig | None = None) -> Iterator[Handle]:
         """A handle there that is bound to one scope; None: the unscoped pool."""
-        with self.open() as mem:
+        with self.open(graph) as mem:
             yield mem if scope is None else mem.scoped(scope)
 
     def open_at(self, url: str) -> Memory:

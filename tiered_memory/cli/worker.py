@@ -19,6 +19,8 @@ from rich.console import Console
 from tiered_memory.cli.jobs import WholeQueue
 from tiered_memory.cli.options import Options, command
 from tiered_memory.cli.output import Answer, counted
+from tiered_memory.config import GraphConfig
+from tiered_memory.graph import PatternExtractor
 from tiered_memory.store.work_events import JobEvent
 
 app = typer.Typer()
@@ -37,6 +39,10 @@ def _imported(name: str) -> Any:
         raise typer.BadParameter(f"{name!r} can't be imported as MODULE:NAME ({type(error).__name__})") from None
 
 
+def _extractor(name: str) -> Any:
+    return PatternExtractor() if name == "patterns" else _imported(name)
+
+
 @command(app)
 def worker(
     options: Options,
@@ -49,6 +55,10 @@ def worker(
         Any, typer.Option(parser=_imported, metavar="MODULE:NAME", help="A function that makes a long text short.",
                           show_default="none; nothing is summarised"),
     ] = None,
+    extractor: Annotated[
+        Any, typer.Option(parser=_extractor, metavar="MODULE:NAME", help="What finds the entities of memories: "
+                          "`patterns`, or an extractor of your own.", show_default="none; none is indexed"),
+    ] = None,
     kind: Annotated[
         list[str] | None, typer.Option(help="A kind to do; may be repeated.", show_default="all with a handler")
     ] = None,
@@ -58,7 +68,8 @@ def worker(
     until_idle: Annotated[bool, typer.Option("--until-idle", help="Stop when there is nothing to do.")] = False,
 ) -> Answer:  # fmt: skip
     """Do the jobs of the queue, until it is stopped (Ctrl-C or SIGTERM), which finishes or gives back what runs."""
-    with options.open_scope(scope) as handle, _progress(options.console) as told, _told_to_stop() as stop:
+    graph = None if extractor is None else GraphConfig(extractor=extractor)
+    with options.open_scope(scope, graph) as handle, _progress(options.console) as told, _told_to_stop() as stop:
         report = handle.store.jobs.work(
             handlers,
             summarise=summarise,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from embedders_for_tests import TableEmbedder
+from redis import Redis
 from servers import redis_server
 
 from tiered_memory import MemoryConfig, async_memory, memory
@@ -25,10 +26,23 @@ def redis_url() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def cleaner(redis_url: str) -> Iterator[Redis]:
+    """A client that drops what tests leave: a server with thousands of indexes spends its time on them."""
+    with Redis.from_url(redis_url) as client:
+        yield client
+
+
 @pytest.fixture
-def namespace() -> str:
-    """A namespace that no other test uses."""
-    return f"test-{os.getpid()}-{next(_numbers)}"
+def namespace(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A namespace that no other test uses, dropped in the end."""
+    name = f"test-{os.getpid()}-{next(_numbers)}"
+    client = request.getfixturevalue("cleaner") if "redis_url" in request.fixturenames else None
+    yield name
+    if client is not None:
+        for index in client.execute_command("FT._LIST"):
+            if index.startswith((f"{{{name}:".encode(), f"{{{name}-".encode())):
+                client.execute_command("FT.DROPINDEX", index, "DD")
 
 
 @pytest.fixture

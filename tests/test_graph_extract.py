@@ -294,7 +294,7 @@ class TestLanguageModel:
             "import sys; from tiered_memory.graph import LLMExtractor;"
             "LLMExtractor(api_key='k'); sys.exit('openai' in sys.modules)"
         )
-        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+        assert subprocess.run([sys.executable, "-I", "-c", code], check=False).returncode == 0
 
     @pytest.mark.parametrize("settings", [{"timeout": 0}, {"max_retries": -1}, {"max_chars": 0}, {"most": 0}])
     def test_bad_settings(self, settings):

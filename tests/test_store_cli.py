@@ -191,7 +191,7 @@ class TestCompletion:
         line = f"tiered-memory ls --data-dir {tmp_path / 'new'} vik"
         script = "from tiered_memory.cli.app import app; app(prog_name='tiered-memory')"
         done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False,
+            [sys.executable, "-I", "-c", script], capture_output=True, text=True, timeout=60, check=False,
             env={"_TIERED_MEMORY_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": "4"},
         )  # fmt: skip
         assert (done.stdout.strip(), done.stderr) == ("", "")

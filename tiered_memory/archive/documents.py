@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from tiered_memory.store.commits import JOBS
 from tiered_memory.store.items import Document, content_hash
 from tiered_memory.store.messages import check_hash, check_session_id
 from tiered_memory.store.queue import job_arguments
+from tiered_memory.store.tags import GROUP
 from tiered_memory.store.tree import LAYERS, address, document_arguments
 from tiered_memory.store.uri import Uri, parse
 
@@ -35,8 +35,6 @@ _FIELDS = (
 
 _MADE_BY_JOBS = {"embed": None, "summarize_abstract": "abstract", "summarize_overview": "overview"}
 """The layer that a job makes, by its kind."""
-
-_GROUP = re.compile(r"[A-Za-z0-9_/-]{0,64}")
 
 Argument = str | bytes | int | float
 
@@ -88,7 +86,7 @@ class Tree(Section):
         """The node of a record."""
         uri, kind = parse(record["uri"]), record["kind"]
         enabled, group = record.get("enabled", True), record.get("group", "")
-        if kind not in ("dir", "doc", "view") or not isinstance(enabled, bool) or not _GROUP.fullmatch(group):
+        if kind not in ("dir", "doc", "view") or not isinstance(enabled, bool) or not GROUP.fullmatch(group):
             raise DamagedArchive(f"what stands at {uri!r} has marks, or is of a kind, that nothing has")
         node = Node(uri, kind, enabled, group)
         if kind == "dir":

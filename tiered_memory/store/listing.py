@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from attrs import field, fields_dict, frozen
 from attrs.validators import instance_of, optional
@@ -22,8 +22,31 @@ MAX_PAGE = 1000
 """The most documents that a page lists."""
 
 
+C = TypeVar("C", bound="Choice")
+
+
 @frozen
-class Filter:
+class Choice:
+    """What a list is narrowed by; `Filter` and `SkillFilter` say what it means there."""
+
+    substring: str | None = field(default=None, validator=optional(instance_of(str)))
+    group: str | None = field(default=None, validator=optional(instance_of(str)))
+    include_disabled: bool = field(default=False, validator=instance_of(bool))
+
+    @classmethod
+    def of(cls: type[C], given: Mapping[str, Any] | C | None) -> C:
+        """The filter that a mapping of its attributes says; raises `InvalidQuery`."""
+        if isinstance(given, cls):
+            return given
+        names = ", ".join(fields_dict(cls))
+        try:
+            return cls(**cast("Mapping[str, Any]", given or {}))
+        except TypeError:
+            raise InvalidQuery(f"filter={given!r} isn't one of {names}: texts, and a truth value") from None
+
+
+@frozen
+class Filter(Choice):
     """Which documents a listing has.
 
     Attributes:
@@ -31,21 +54,6 @@ class Filter:
         group: Those that have this as their group's tag, or as the first segment of their URI.
         include_disabled: Whether those too that are switched off, by themselves or a directory above.
     """
-
-    substring: str | None = field(default=None, validator=optional(instance_of(str)))
-    group: str | None = field(default=None, validator=optional(instance_of(str)))
-    include_disabled: bool = field(default=False, validator=instance_of(bool))
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any] | Filter | None) -> Filter:
-        """The filter that a mapping of its attributes says; raises `InvalidQuery`."""
-        if isinstance(given, Filter):
-            return given
-        names = ", ".join(fields_dict(cls))
-        try:
-            return cls(**(given or {}))
-        except TypeError:
-            raise InvalidQuery(f"filter={given!r} isn't one of {names}: texts, and a truth value") from None
 
     @property
     def set(self) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
-from attrs import field, fields_dict, frozen
+from attrs import field, frozen
 from attrs.validators import instance_of, optional
 
-from tiered_memory.errors import InvalidQuery
+from tiered_memory.store.listing import Choice
 from tiered_memory.store.uri import Uri
 
 
@@ -40,7 +39,7 @@ class Skill:
 
 
 @frozen
-class SkillFilter:
+class SkillFilter(Choice):
     """Which skills a listing has.
 
     Attributes:
@@ -50,21 +49,7 @@ class SkillFilter:
         owner: Those of this owner.
     """
 
-    substring: str | None = field(default=None, validator=optional(instance_of(str)))
-    group: str | None = field(default=None, validator=optional(instance_of(str)))
-    include_disabled: bool = field(default=False, validator=instance_of(bool))
     owner: str | None = field(default=None, validator=optional(instance_of(str)))
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any] | SkillFilter | None) -> SkillFilter:
-        """The filter that a mapping of its attributes says; raises `InvalidQuery`."""
-        if isinstance(given, SkillFilter):
-            return given
-        names = ", ".join(fields_dict(cls))
-        try:
-            return cls(**(given or {}))
-        except TypeError:
-            raise InvalidQuery(f"filter={given!r} isn't one of {names}: texts, and a truth value") from None
 
     def wants(self, skill: Skill) -> bool:
         """Whether a skill is one of them."""

@@ -13,7 +13,8 @@ from tiered_memory.store.items import check_document_uri
 from tiered_memory.store.tree import address, missing
 from tiered_memory.store.uri import Uri
 
-_GROUP = re.compile(r"[A-Za-z0-9_/-]{0,64}")
+GROUP = re.compile(r"[A-Za-z0-9_/-]{0,64}")
+"""What a group's tag looks like; the empty text is none."""
 
 
 class TagOperations(Bound):
@@ -56,7 +57,7 @@ class TagOperations(Bound):
             IsRoot: It is the root.
             NotFound: Nothing stands there.
         """
-        if not isinstance(tag, str) or not _GROUP.fullmatch(tag):
+        if not isinstance(tag, str) or not GROUP.fullmatch(tag):
             raise InvalidGroup(f"tag={tag!r} must be up to 64 of A-Z a-z 0-9 _ / -, or empty")
         yield from self._mark("tree_group", check_document_uri(uri), tag)
 

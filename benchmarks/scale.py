@@ -184,6 +184,7 @@ def main() -> None:
     tables = {"Scale": rows, "Starting again": again}
     show(facts, tables, options.json)
     if options.plots is not None:
+        options.plots.mkdir(parents=True, exist_ok=True)
         for name, drawing in plots(rows).items():
             (options.plots / name).write_text(drawing)
 

@@ -244,8 +244,8 @@ class RecalledMemory(MemoryRecord):
     score: float
     similarity: float | None = None
     why: dict[str, float] = field(factory=dict)
-    before: list[MemoryRecord] = field(factory=list, repr=False)
-    after: list[MemoryRecord] = field(factory=list, repr=False)
+    before: Sequence[MemoryRecord] = field(default=(), repr=False)
+    after: Sequence[MemoryRecord] = field(default=(), repr=False)
 
 
 @frozen

@@ -131,9 +131,8 @@ def _found(request: Request, tiers: Tiers, searches: Sequence[Search]) -> Plan[H
     with as_written():
         hits = _best(guided.first, k, places)
         known = {(hit.tier, hit.scope, hit.id) for hit in hits}
-        hits += [hit for hit in _best(guided.found, k, places) if (hit.tier, hit.scope, hit.id) not in known][
-            : k - len(hits)
-        ]
+        others = _best(guided.found, k, places)
+        hits += [hit for hit in others if (hit.tier, hit.scope, hit.id) not in known][: k - len(hits)]
     if None in guided.reaches:
         hits.degraded = (*hits.degraded, "graph")
     hits.reaches = [reach for reach in guided.reaches if reach is not None]

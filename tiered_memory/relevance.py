@@ -13,6 +13,12 @@ from tiered_memory.terms import asked_terms
 MOST_TERMS = 32
 """How many different terms of a question are looked for; what else a long one holds is left to its vector."""
 
+MORE_CANDIDATES = 32
+"""How many rows beyond those that are wanted each of the two searches gives."""
+
+LEAST_SHARE = 0.75
+"""How much of a least cosine is asked for of what shares no word: it's ranked beside what does."""
+
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.75
 """BM25's usual k1 and b: how soon repeating a term stops to matter, and how much a row's length does."""

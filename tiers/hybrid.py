@@ -11,21 +11,15 @@ from tiered_memory.assertions.fields import as_written, expired, is_of
 from tiered_memory.engine.reply import Fields, pairs
 from tiered_memory.engine.search import hybrid
 from tiered_memory.plan import Plan, ask
-from tiered_memory.relevance import Corpus, Row, relevance, words
+from tiered_memory.relevance import LEAST_SHARE, MORE_CANDIDATES, Corpus, Row, relevance, words
 from tiered_memory.tiers.base import Candidate, Found, Search
 from tiered_memory.turns import Turn, favours, lent, previous
 
 if TYPE_CHECKING:
     from tiered_memory.tiers.vector import VectorTier
 
-_MORE = 32
-"""How many rows beyond k each of the two searches gives."""
-
 _NEIGHBOURS_OF = 10
 """Of how many of the best by words the neighbours come too, where turns have neighbours."""
-
-_LEAST_SHARE = 0.75
-"""How much of the tier's threshold is asked for of what shares no word: it's ranked beside what does."""
 
 _BONUS_SHARE = 1 / 3
 """How much of the tier's weight its bonus has here, where it only orders what is relevant."""
@@ -41,7 +35,7 @@ def by_words_too(tier: VectorTier, search: Search) -> Plan[Found]:
     fields = (*search.fields, "terms", *(["slot"] if neighbours >= 0 else []))
     wanted = fields if search.threshold is None else (*fields, name)
     vector = ("", b"") if search.vector is None else (name, search.vector)
-    where, count = tier.where(search), search.k + _MORE
+    where, count = tier.where(search), search.k + MORE_CANDIDATES
     while True:
         command = hybrid(search.scope, tier.name, where, vector, question.terms, wanted, (count, neighbours))
         ((rows, having, found, size, gone),) = yield from ask(command, hurried=True)
@@ -156,5 +150,5 @@ def _passing(found: Found) -> Callable[[Row], bool]:
         return lambda row: row.matched > 0
     words_suffice = search.threshold is None
     least = found.tier.least(search)
-    least = ranking.least(min(least, least * _LEAST_SHARE) if words_suffice else least, search.keyspace.tolerance)
+    least = ranking.least(min(least, least * LEAST_SHARE) if words_suffice else least, search.keyspace.tolerance)
     return lambda row: (row.similarity is not None and row.similarity >= least) or (words_suffice and row.matched > 0)

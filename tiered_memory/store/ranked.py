@@ -15,7 +15,7 @@ from tiered_memory.engine.search import hybrid
 from tiered_memory.errors import EmbeddingError, IndexUnavailable, InvalidQuery
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, ask, embed, opened
-from tiered_memory.relevance import Corpus, Question, Row, relevance, words
+from tiered_memory.relevance import LEAST_SHARE, MORE_CANDIDATES, Corpus, Question, Row, relevance, words
 from tiered_memory.scope import utf8
 from tiered_memory.store.hits import Found, check_fields, check_hits
 from tiered_memory.store.living import (
@@ -35,12 +35,6 @@ from tiered_memory.store.uri import ROOT, Uri, parse
 
 SearchMode: TypeAlias = Literal["keyword", "vector", "hybrid"]
 """What finds documents: their words, their vectors, or both."""
-
-_MORE = 32
-"""How many rows beyond those that are wanted words and similarity give each."""
-
-_LEAST_SHARE = 0.75
-"""How much of the embedder's floor is asked for of what shares no word, as in a recall."""
 
 _logger = logging.getLogger(__name__)
 
@@ -147,9 +141,9 @@ class RankedOperations(SearchOperations):
     def _by_words_too(self, keys: ScopeKeys, under: Uri, query: str, vector: tuple[str, bytes]) -> Ranking:
         """Ranks by words, and by a vector where there is one."""
         floor = self._runner.embedder.floor
-        least = None if floor is None else ranking.least(floor * _LEAST_SHARE)
+        least = None if floor is None else ranking.least(floor * LEAST_SHARE)
         asked = _Asked(keys, under, Question.of(query), vector, least)
-        return lambda count: _rank(asked, count + _MORE)
+        return lambda count: _rank(asked, count + MORE_CANDIDATES)
 
 
 def _check(query: object, mode: str) -> None:

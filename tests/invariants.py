@@ -6,16 +6,18 @@ from collections import Counter
 from typing import Any
 
 from attrs import define, evolve, field
+from graph_invariants import check_graph
 from redis import Redis
 from view_invariants import check_views
 
-from tiered_memory.engine.keys import KINDS, STORE_KINDS, Keyspace, decode_scope
+from tiered_memory.engine.keys import GRAPH_KINDS, KINDS, STORE_KINDS, Keyspace, decode_scope
 from tiered_memory.engine.search import Parameters
 from tiered_memory.scope import digest
 
 TIERS = ("working", "semantic", "episodic", "procedural")
 STATUSES = ("active", "candidate", "superseded")
 _SHARED = ("scopes", "sequence", "counts", "holding", "due", "meta")
+_BESIDE = (*_SHARED, *STORE_KINDS, *GRAPH_KINDS, "mentions")
 
 
 @define
@@ -75,7 +77,7 @@ class _Partition:
             if kind == "record":
                 record = self.read(key)
                 (self.records if "id" in record else self.documents)[rest[0]] = record
-            elif kind not in _SHARED and kind not in STORE_KINDS and not kind.startswith("job_"):
+            elif kind not in _BESIDE and not kind.startswith("job_"):
                 assert kind in KINDS, key
                 assert rest[0] in self.tiers, f"{key} belongs to no scope that is listed"
                 self.tiers[rest[0]].keys[kind] = self.read(key)
@@ -159,6 +161,7 @@ class _Partition:
         assert set(tier.scores("retention")) == (set() if tier.name == "working" else standing)
         assert set(tier.hash("surfaced")) == set(tier.hash("surfaced_at"))
         assert set(tier.hash("surfaced")) <= standing
+        assert set(tier.hash("woven")) - {""} <= standing
 
     def check_expiry(self, tier: _Tier) -> None:
         """What expires is known by its time, all records of an id alike, and Redis will reclaim it."""
@@ -185,6 +188,7 @@ class _Partition:
             keys = evolve(keys, scopes=f"{self.prefix}scopes")
             own = [self.of(decode_scope(member), records) for records in (self.records, self.documents)]
             held += check_views(self.client, keys, *own)
+            held += check_graph(self.client, keys, own[0])
             assert int(self.shared["holding"][member]) == held > 0, "a listed scope holds nothing"
         assert set(self.shared.get("holding", ())) == set(self.scopes)
 

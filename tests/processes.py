@@ -60,6 +60,14 @@ def index_and_forget(mem: Memory, number: int) -> None:
             mem.graph.index(name, [EntityRef("x", str((each + number) % 4)), EntityRef("x", str(each % 4))])
 
 
+def supersede_and_index(mem: Memory, number: int) -> None:
+    """Sixty texts at two ids that all write to, each indexed after it was remembered."""
+    for each in range(60):
+        id, text = "pq"[each % 2], f"{number} {each % 10}"
+        mem.remember(text, id=id)
+        mem.graph.index(id, [EntityRef("x", str(number))], text, tier="semantic")
+
+
 def run_together(work: str, count: int, url: str, namespace: str) -> None:
     """Runs the function `work` of this module in `count` processes at once; fails when one of them fails."""
     command = [sys.executable, __file__, work, str(count), url, namespace]

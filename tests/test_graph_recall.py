@@ -235,7 +235,7 @@ class TestSettings:
         assert (texts(hits), hits.degraded) == (["exact"], ())
 
     def test_commands(self, handle, far, redis_url):
-        """A recall with the graph sends one command to ask it, and two for what it names."""
+        """A recall with the graph sends one command to ask it, and one for what it names."""
         handle.remember([MemoryItem(far("Rui"), metadata=about(SEVEN)), MemoryItem("exact")])
         now = datetime.now(timezone.utc)  # as of a time nothing is marked as shown, which would be a command too
         sent = {}
@@ -244,8 +244,8 @@ class TestSettings:
                 sent[how] = commands_of(client, partial(handle.recall, QUESTION, tier="semantic", graph=how, as_of=now))
         assert sent == {
             "off": ["EVALSHA"],
-            "boost": ["EVALSHA", "EVALSHA", "HMGET", "EVALSHA"],
-            "filter": ["EVALSHA", "EVALSHA", "HMGET", "EVALSHA"],
+            "boost": ["EVALSHA", "EVALSHA", "EVALSHA"],
+            "filter": ["EVALSHA", "EVALSHA", "EVALSHA"],
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +12,6 @@ from tiered_memory.assertions import forget as forgetting
 from tiered_memory.assertions import read as reading
 from tiered_memory.checks import check_count, check_cursor, check_id
 from tiered_memory.config import GraphMode
-from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.errors import InvalidItem
 from tiered_memory.graph.recall import TracedRecall, traced
 from tiered_memory.items import Hits, MemoryItem, MemoryRecord, Outcomes, Page, Remembered
@@ -149,20 +148,7 @@ class Operations:
         keeping = self._tiers[tier].keeping
         check_id(id)
         keyspace = yield from opened()
-        forgotten = yield from forgetting.forget(keyspace, keeping, self._scope, id)
-        if not keeping.notes:
-            yield from self._unweave([id])
-        return forgotten
-
-    def _unweaving(self, tier: str | None) -> Callable[[ScopeKeys], Plan[None]] | None:
-        """What removes from the graph what it knows of a tier to be cleared; if all are, it goes as a whole."""
-        return None if tier is None else self._tiers.unweaving([self._tiers[tier].keeping])
-
-    def _unweave(self, ids: Sequence[str]) -> Plan[None]:
-        """Removes what the graph knows of memories that are forgotten."""
-        if self._tiers.weaver is not None:
-            keys = (yield from opened()).of(self._scope)
-            yield from self._tiers.weaver.forgotten(keys, self._tiers.searched, ids)
+        return (yield from forgetting.forget(keyspace, keeping, self._scope, id))
 
     @operation
     def recall_traced(

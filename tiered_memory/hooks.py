@@ -177,8 +177,7 @@ class _HookOperations(Generic[M]):
             return 0
         if self._remember_tier in {keeping.name for keeping in self._cleared}:
             self._retries.forget(scope)
-        first = self._tiers.unweaving(self._cleared)
-        return (yield from forgetting.clear((yield from opened()), self._cleared, scope, first=first))
+        return (yield from forgetting.clear((yield from opened()), self._cleared, scope))
 
     @operation
     def flush(self) -> Plan[int]:

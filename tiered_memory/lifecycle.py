@@ -245,7 +245,7 @@ class LifecycleOperations(_Bound):
             raise NotFound(f"nothing stands at id {kept.id!r} in tier {kept.tier!r} any more, so the other one stays")
         if text is not None:
             yield from update(self._tiers, tier, self._scope, kept.id, Changes(text=text))
-        yield from self._forget(keyspace, tier.keeping, [other])
+        yield from forgetting.forget_these(keyspace, tier.keeping, self._scope, [other])
         return None
 
     @operation
@@ -312,15 +312,8 @@ class LifecycleOperations(_Bound):
             if dry_run:
                 total += len(found)
             else:
-                total += yield from self._forget(keyspace, keeping, found)
+                total += yield from forgetting.forget_these(keyspace, keeping, self._scope, found)
         return total
-
-    def _forget(self, keyspace: Keyspace, keeping: Keeping, these: Sequence[Assertion]) -> Plan[int]:
-        forgotten = yield from forgetting.forget_these(keyspace, keeping, self._scope, these)
-        if self._tiers.weaver is not None:
-            ids = [each.id for each in these]
-            yield from self._tiers.weaver.forgotten(keyspace.of(self._scope), self._tiers.searched, ids)
-        return forgotten
 
     @operation
     def prune_history(self, *, tier: str | None = None, keep: int = 0, older_than: datetime | None = None) -> Plan[int]:

@@ -82,8 +82,7 @@ class _ScopedOperations(Operations, LifecycleOperations):
         """Forgets a tier of this scope, or all of the scope, files and store too; how many memories that were."""
         keepings = self._tiers.everything if tier is None else [self._tiers[tier].keeping]
         keyspace = yield from opened()
-        everything, first = tier is None, self._unweaving(tier)
-        return (yield from forgetting.clear(keyspace, keepings, self._scope, everything=everything, first=first))
+        return (yield from forgetting.clear(keyspace, keepings, self._scope, everything=tier is None))
 
     def _scope_of(self, item: MemoryItem) -> str | None:
         if item.scope not in (None, self._scope):
@@ -155,8 +154,7 @@ class _RootOperations(Operations, LifecycleOperations):
         """
         keepings = self._tiers.everything if tier is None else [self._tiers[tier].keeping]
         keyspace = yield from opened()
-        everything, first = tier is None, self._unweaving(tier)
-        return (yield from forgetting.clear_everywhere(keyspace, keepings, everything=everything, first=first))
+        return (yield from forgetting.clear_everywhere(keyspace, keepings, everything=tier is None))
 
     @operation
     def scopes(self, *, limit: int = 100, cursor: str | None = None) -> Plan[Page[str | None]]:

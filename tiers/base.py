@@ -35,7 +35,7 @@ class Search:
         mode: What finds memories: their vectors, their words, or both.
         question: What is asked, as words; None in mode `vector`, or when nothing is left of it.
         among: None but memories of these ids may be hits; None: all.
-        keys: The keys of the records that stand for `among`.
+        records: The keys of such memories' records, as far as they are known.
         query: What is asked, as the caller said it.
         graph_weight: How much the graph adds to relevance at the most.
     """
@@ -52,7 +52,7 @@ class Search:
     mode: Mode = "vector"
     question: Question | None = None
     among: Sequence[str] | None = None
-    keys: Sequence[str] | None = None
+    records: Sequence[str] = ()
     query: str = ""
     graph_weight: float = 0.0
 
@@ -77,6 +77,7 @@ class Candidate:
         similarity: The cosine of query and memory, or None where it isn't known.
         why: What the score was made from, by name.
         place: Its place in the order of its tier and scope, or -1 where that wasn't asked for.
+        record: The key of its record, where that is known.
         graph: How much it has to do with the entities of the question, in [0, 1].
     """
 
@@ -85,6 +86,7 @@ class Candidate:
     similarity: float | None
     why: dict[str, float]
     place: int = -1
+    record: bytes = b""
     graph: float = 0.0
 
 

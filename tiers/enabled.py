@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve
 
 from tiered_memory.assertions.gate import Gate
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.config import MemoryConfig
-from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.errors import ConfigError, InvalidItem, UnknownTier
 from tiered_memory.graph.weave import Weaver
-from tiered_memory.plan import Plan
 from tiered_memory.store.memory_uris import memory_type
 from tiered_memory.tiers.base import Tier
 from tiered_memory.tiers.episodic import EpisodicTier
@@ -48,7 +45,7 @@ class Tiers:
         self.gate = Gate(config.gate)
         self.default = self[config.default_tier].name
         self.mode = config.mode
-        self.weaver = None if config.graph is None else Weaver(config.graph)
+        self.weaver = None if config.graph is None else Weaver(config.graph, self.stating)
         self.reranker, self.reranked = config.reranker, config.reranked
 
     def __iter__(self) -> Iterator[Tier]:
@@ -81,17 +78,9 @@ class Tiers:
         return [tier for tier in self if tier.name in wanted]
 
     @property
-    def searched(self) -> list[str]:
-        """The names of those whose memories are searched."""
-        return [tier.name for tier in self if not tier.keeping.notes]
-
-    def unweaving(self, cleared: Sequence[Keeping]) -> Callable[[ScopeKeys], Plan[None]] | None:
-        """What removes from the graph, before these tiers are cleared, what it knows of their memories alone."""
-        emptied = [keeping for keeping in cleared if not keeping.notes]
-        if self.weaver is None or not emptied:
-            return None
-        names = [keeping.name for keeping in emptied]
-        return partial(self.weaver.cleared, emptied, [name for name in self.searched if name not in names])
+    def stating(self) -> list[Keeping]:
+        """All tiers whose memories may state facts of a graph, those that are switched off now included."""
+        return [keeping for keeping in self.everything if not keeping.notes]
 
     @property
     def places(self) -> dict[str, int]:

@@ -55,10 +55,10 @@ def _neighbours(tier: VectorTier, search: Search) -> int:
 
 
 def _candidates(search: Search, found: Sequence[Any]) -> Iterator[Candidate]:
-    for _, place, values in found:
+    for key, place, values in found:
         fields = pairs(values)
         if is_of(fields, search.scope) and not expired(fields, search.now):
-            yield Candidate(fields, 0.0, _cosine(search, fields), {}, place)
+            yield Candidate(fields, 0.0, _cosine(search, fields), {}, place, key)
 
 
 def _cosine(search: Search, fields: Fields) -> float | None:

@@ -52,8 +52,9 @@ class VectorTier(Tier):
     def recall(self, search: Search) -> Plan[Found]:
         """The best k, exactly, in mode `vector`; else what words and similarity find, which is rated later."""
         if search.among is not None:
-            search = evolve(search, keys=(yield from keys_at(search.scope, self.name, search.among)))
-            if not search.keys:
+            named = yield from keys_at(search.scope, self.name, search.among)
+            search = evolve(search, records=[*search.records, *named])
+            if not search.records:
                 return Found(self, search, [])
         if search.mode == "vector":
             return Found(self, search, (yield from by_similarity(self, search)))
@@ -69,6 +70,7 @@ class VectorTier(Tier):
     def where(self, search: Search) -> Where:
         """Which rows may be hits: what is believed, or was at the time that the recall asks for."""
         parameters: Parameters = {"token": search.scope.token(self.name)}
+        records = None if search.among is None else search.records
         if search.as_of is not None:
-            return Where(AS_OF, parameters | {"moment": search.as_of}, search.keys)
-        return Where(BELIEVED_EVER if search.include_superseded else ACTIVE, parameters, search.keys)
+            return Where(AS_OF, parameters | {"moment": search.as_of}, records)
+        return Where(BELIEVED_EVER if search.include_superseded else ACTIVE, parameters, records)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tiered_memory import clock
 from tiered_memory.assertions.keeping import Keeping, addresses
@@ -53,14 +53,8 @@ def clear(
     scope: str | None,
     *,
     everything: bool = False,
-    first: Callable[[ScopeKeys], Plan[None]] | None = None,
 ) -> Plan[int]:
-    """Forgets what these tiers hold in a scope, and `everything` else, step by step; how many memories that were.
-
-    What must be done before, while it is there, is done `first`.
-    """
-    if first is not None:
-        yield from first(keyspace.of(scope))
+    """Forgets what these tiers hold in a scope, and `everything` else, step by step; how many memories that were."""
     total = 0
     more = True
     while more:
@@ -90,14 +84,13 @@ def clear_everywhere(
     keepings: Sequence[Keeping],
     *,
     everything: bool = False,
-    first: Callable[[ScopeKeys], Plan[None]] | None = None,
 ) -> Plan[int]:
     """Forgets all that these tiers hold in every scope, as `clear` does; how many memories that were."""
     total = 0
     cursor: str | None = None
     while True:
         found = yield from scopes(keyspace, 100, cursor)
-        clearing = [clear(keyspace, keepings, scope, everything=everything, first=first) for scope in found.items]
+        clearing = [clear(keyspace, keepings, scope, everything=everything) for scope in found.items]
         total += sum((yield from join(clearing)))
         cursor = found.cursor
         if cursor is None:
@@ -128,6 +121,14 @@ def sweep(keyspace: Keyspace) -> Plan[None]:
         now = clock.now_micros()
         replies = yield from ask(*(call("sweep", keyspace.scopes(partition), [now]) for partition in left))
         left = [partition for partition, more in zip(left, replies, strict=True) if more]
+
+
+def sweep_scope(keys: ScopeKeys, keepings: Sequence[Keeping]) -> Plan[None]:
+    """Forgets what has expired in these tiers of a scope."""
+    more = True
+    while more:
+        arguments = (clock.now_micros(), keys.member, *addresses(keepings, keys))
+        (more,) = yield from ask(call("sweep_scope", keys.scopes, arguments))
 
 
 def tallies(keyspace: Keyspace) -> Plan[tuple[int, dict[tuple[str, str], int]]]:

@@ -95,7 +95,7 @@ def prune(keyspace: Keyspace, keeping: Keeping, scope: str | None, keep: int, be
     while True:
         part = yield from page(keyspace, keeping, scope, _STEP, cursor)
         now = clock.now_micros()
-        arguments = (now, *keeping.address(keys), keep, "" if before is None else before)
+        arguments = (now, keys.member, *keeping.address(keys), keep, "" if before is None else before)
         digests = [digest(each.id) for each in part.items]
         (count,) = yield from ask(call("prune", keys.scopes, (*arguments, *digests)))
         dropped += int(count)

@@ -85,15 +85,6 @@ def tallies(keyspace: Keyspace, keepings: Sequence[Keeping], scope: str | None) 
     return numbers  # type: ignore[no-any-return]
 
 
-def gone(keys: ScopeKeys, tiers: Sequence[str], ids: Sequence[str]) -> Plan[list[str]]:
-    """Those ids at which nothing stands in any of these tiers."""
-    if not ids or not tiers:
-        return list(ids)
-    digests = [digest(id) for id in ids]
-    standing = yield from ask(*(("HMGET", keys.key("slots", tier), *digests) for tier in tiers))
-    return [id for id, *slots in zip(ids, *standing, strict=True) if not any(slots)]
-
-
 def keys_at(keys: ScopeKeys, tier: str, ids: Sequence[str]) -> Plan[list[str]]:
     """The keys of all records that stand at these ids of a tier, superseded ones included."""
     if not ids:

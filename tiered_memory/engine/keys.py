@@ -18,12 +18,13 @@
     {namespace:p}:tally:TOKEN     hash         how many memories, by status
     {namespace:p}:settled:TOKEN   set          pairs of records that are much alike, and shall be
     {namespace:p}:views:TOKEN     hash         digest of an id that is a URI → what its document shows
+    {namespace:p}:woven:TOKEN     hash         digest of an id whose memories have facts → the id
     {namespace:p}:paths:TOKEN     sorted set   paths of a scope's files, in the order of their bytes
     {namespace:p}:file:TOKEN:PATH hash         one file
     {namespace:p}:facts:TOKEN     hash         fact (a memory's id, # and a number) → its times and its entities
-    {namespace:p}:sentences:TOKEN hash         fact → its text
+    {namespace:p}:sentences:TOKEN hash         fact that no record states → its text
     {namespace:p}:recorded:TOKEN  sorted set   facts, the newest first, ended ones last
-    {namespace:p}:versions:TOKEN  hash         memory's id → number of its newest fact, once it has had several
+    {namespace:p}:chains:TOKEN    hash         memory's id → numbers of its facts that no record states, newest first
     {namespace:p}:entities:TOKEN  hash         entity → how many facts mention it
     {namespace:p}:mentions:TOKEN:ENTITY sorted set  the facts that mention it, likewise
     {namespace:p}:sessions:TOKEN  sorted set   ids of a scope's sessions, in the order of their bytes
@@ -63,13 +64,16 @@ from tiered_memory.scope import digest
 
 KINDS = (
     "slots", "order", "expiry", "retention", "surfaced", "surfaced_at", "waiting", "lapsing", "claims", "tally",
-    "settled", "views",
+    "settled", "views", "woven",
 )  # fmt: skip
 """The kinds of keys that a scope may have for each tier."""
 
 
 TREE_KINDS = ("documents", "directories", "enabled", "marked", "nodes")
 """The kinds of keys that a scope has for its tree."""
+
+GRAPH_KINDS = ("facts", "sentences", "recorded", "chains", "entities")
+"""The kinds of keys that a scope has for its graph, but for those of single entities."""
 
 STORE_KINDS = ("sessions", "commits", "memories", *TREE_KINDS)
 """The kinds of keys that a scope has for its context store."""
@@ -124,7 +128,7 @@ class ScopeKeys:
     @property
     def graph(self) -> list[str]:
         """The keys of this scope's graph, but for those of its entities, which are gone when there is no fact."""
-        return [self.key(kind, "graph") for kind in ("facts", "sentences", "recorded", "versions", "entities")]
+        return [self.key(kind, "graph") for kind in GRAPH_KINDS]
 
     def mentions(self, entity: str) -> str:
         """The key of the facts that mention this entity."""

@@ -14,7 +14,10 @@ from tiered_memory.graph.entities import EntityRef
 from tiered_memory.graph.items import Fact
 from tiered_memory.graph.times import Times
 
-_RECORD = re.compile(r"(\d+) (-?\d+) (-|-?\d+) (-|\d+)\n((?:\d+\t[^\n]+\n)+)")
+_RECORD = re.compile(r"(\d+) (-?\d+) (-|-?\d+) (-|\d+) (-|[a-z][a-z0-9_]*)\n((?:\d+\t[^\n]+\n)+)")
+
+NO_TIER = b"-"
+"""What stands for the tier of a fact that no record states."""
 
 
 @frozen
@@ -29,6 +32,8 @@ class StoredFact:
 
     Attributes:
         memory_id: The id of its memory.
+        number: What tells it from the id's other facts: the number of the record that states it, if one does.
+        tier: The tier of that record, or None.
         recorded: When it was recorded.
         valid_from: From when it holds.
         valid_to: When it ceases to, or None.
@@ -38,6 +43,8 @@ class StoredFact:
     """
 
     memory_id: str
+    number: int
+    tier: str | None
     recorded: int
     valid_from: int
     valid_to: int | None
@@ -51,10 +58,13 @@ class StoredFact:
         found = _RECORD.fullmatch(text(record)) if record is not None else None
         if found is None:
             raise CorruptRecord("a fact of the graph isn't as we wrote it")
-        recorded, valid_from, valid_to, expired, lines = found.groups()
+        recorded, valid_from, valid_to, expired, tier, lines = found.groups()
         mentions = [line.split("\t") for line in lines.rstrip("\n").split("\n")]
+        memory_id, number = parted(name)
         return cls(
-            memory_id=memory_id_of(name),
+            memory_id=memory_id,
+            number=int(number),
+            tier=None if tier.encode() == NO_TIER else tier,
             recorded=int(recorded),
             valid_from=int(valid_from),
             valid_to=None if valid_to == "-" else int(valid_to),
@@ -81,6 +91,7 @@ class StoredFact:
         """The fact with times as they are shown."""
         return Fact(
             memory_id=self.memory_id,
+            tier=self.tier,
             entities=tuple(mention.entity for mention in self.mentions),
             text=self.text,
             valid_from=clock.from_micros(self.valid_from),
@@ -90,9 +101,9 @@ class StoredFact:
         )
 
 
-def memory_id_of(name: Any) -> str:
-    """The id of the memory whose fact has this name."""
-    memory_id, mark, _ = text(name).rpartition("#")
-    if not mark:
+def parted(name: Any) -> tuple[str, str]:
+    """A fact's name as the id of its memory and the fact's number."""
+    memory_id, _, number = text(name).rpartition("#")
+    if not (memory_id and number.isdecimal()):
         raise CorruptRecord("a fact of the graph has a name that isn't ours")
-    return memory_id
+    return memory_id, number

@@ -41,6 +41,9 @@ class IndexEntry:
         entities: What it is about; none: nothing is indexed.
         text: The sentence, to show in a view; "" for none.
         valid_from: From when it holds, an aware time; None: from now, or as it stands. `known_epoch()`: always.
+        tier: The tier in which that memory stands. The fact is the memory's then: it is closed when the memory is
+            superseded, and goes when that goes; `text` is what the memory says, "" for whatever stands there. None:
+            the fact is your own, whatever becomes of a memory.
 
     Raises:
         InvalidItem: A value can't be used; the message says which.
@@ -50,6 +53,7 @@ class IndexEntry:
     entities: tuple[EntityRef, ...] = field(converter=check_entities)
     text: str = field(default="", converter=_text, repr=False)
     valid_from: datetime | None = field(default=None, converter=optional(_valid_from))
+    tier: str | None = None
 
 
 @frozen(kw_only=True)
@@ -58,6 +62,7 @@ class Fact:
 
     Attributes:
         memory_id: The id of the memory that states it.
+        tier: The tier in which that memory stands; None for a fact that was indexed without one.
         entities: What it mentions, in the order in which that was indexed.
         text: The sentence.
         valid_from: From when it holds.
@@ -67,6 +72,7 @@ class Fact:
     """
 
     memory_id: str
+    tier: str | None
     entities: tuple[EntityRef, ...]
     text: str = field(repr=False)
     valid_from: datetime

@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tiered_memory import clock
+from tiered_memory.assertions.forget import sweep_scope
 from tiered_memory.checks import check_count, check_id
 from tiered_memory.engine.keys import ScopeKeys
-from tiered_memory.errors import InvalidItem, InvalidLimit
+from tiered_memory.errors import InvalidItem, InvalidLimit, UnknownTier
 from tiered_memory.graph import stored
 from tiered_memory.graph.entities import EntityRef, check_entities
 from tiered_memory.graph.items import Fact, GraphView, IndexEntry, RetrievalPath
@@ -20,7 +21,7 @@ from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, opened
 
 if TYPE_CHECKING:
-    from tiered_memory.graph.weave import Weaver
+    from tiered_memory.tiers.enabled import Tiers
 
 MAX_CANDIDATES = 1000
 """How many facts are found at the most."""
@@ -44,19 +45,20 @@ class GraphOperations:
 
     _runner: Any
     _scope: str | None
-    _weaver: Weaver | None
+    _tiers: Tiers
 
     def __init__(self, handle: Any) -> None:
-        self._runner, self._scope, self._weaver = handle._runner, handle._scope, handle._tiers.weaver
+        self._runner, self._scope, self._tiers = handle._runner, handle._scope, handle._tiers
 
     @property
     def counters(self) -> dict[str, int]:
         """How often what happened in recalls and writes of this memory since it was opened, in all scopes, by name.
 
         `indexed` memories; `graph_hits` and `fallbacks`, recalls for which the graph had enough or not; `candidates`,
-        the facts that they reached; `index_failed`, `forget_failed`, `recall_failed`. Without a graph it is empty.
+        the facts that they reached; `index_failed`, `recall_failed`. Without a graph it is empty.
         """
-        return {} if self._weaver is None else dict(self._weaver.counters)
+        weaver = self._tiers.weaver
+        return {} if weaver is None else dict(weaver.counters)
 
     def __repr__(self) -> str:
         scope = "" if self._scope is None else f" of scope {self._scope!r}"
@@ -64,8 +66,14 @@ class GraphOperations:
 
     @operation
     def index(
-        self, memory_id: str, entities: Iterable[EntityRef], text: str = "", valid_from: datetime | None = None
-    ) -> Plan[None]:
+        self,
+        memory_id: str,
+        entities: Iterable[EntityRef],
+        text: str = "",
+        valid_from: datetime | None = None,
+        *,
+        tier: str | None = None,
+    ) -> Plan[bool]:
         """Indexes what a memory is about; entities that it has stay, so that repeating a call changes nothing.
 
         Args:
@@ -73,27 +81,36 @@ class GraphOperations:
             entities: What it is about; none: nothing is indexed.
             text: The sentence, to show in a view.
             valid_from: From when it holds, an aware time; None: from now, or as it stands. `known_epoch()`: always.
+            tier: The tier of the memory, whose fact it is then: closed when the memory is superseded, gone when that
+                goes. `text` must be what the memory says, or "". None: a fact of your own.
 
-        A memory whose fact is closed gets a new fact, and the closed one stays. To replace entities, `forget` first.
+        Where your own fact is closed there is a new one from then on, and the closed one stays; the fact of a memory
+        stays closed. To replace entities, `forget` first.
+
+        Returns:
+            Whether it was indexed: not without entities, nor if the tier has no such memory.
 
         Raises:
             InvalidItem: An argument can't be used; nothing is indexed.
+            UnknownTier: There is no such tier, or its notes aren't searched.
             StoreError: Redis can't be reached, or refused.
         """
-        entry = IndexEntry(memory_id, entities, text, valid_from)
-        yield from stored.index((yield from self._keys()), [entry])
+        entry = self._entry(IndexEntry(memory_id, entities, text, valid_from, tier))
+        return bool((yield from stored.index((yield from self._keys()), [entry])))
 
     @operation
     def index_many(self, entries: Iterable[IndexEntry]) -> Plan[int]:
-        """Indexes a batch in one round trip; returns how many entries had entities, the others are passed over.
+        """Indexes a batch in one round trip; returns how many were indexed.
+
+        Entries without entities are passed over, and such as name a tier that has no such memory.
 
         Raises:
             InvalidItem: An entry isn't one; the message names its place, and nothing is indexed.
+            UnknownTier: There is no such tier, or its notes aren't searched.
             StoreError: Redis failed meanwhile; some may be indexed, and repeating the call is safe.
         """
-        batch = [_entry(entry, place) for place, entry in enumerate(entries)]
-        yield from stored.index((yield from self._keys()), batch)
-        return sum(bool(entry.entities) for entry in batch)
+        batch = [self._entry(entry, f"entries[{place}]") for place, entry in enumerate(entries)]
+        return (yield from stored.index((yield from self._keys()), batch))
 
     @operation
     def close(self, memory_id: str, valid_to: datetime | None = None) -> Plan[bool]:
@@ -105,7 +122,7 @@ class GraphOperations:
         """
         check_id(memory_id, "memory_id")
         end = clock.now() if valid_to is None else clock.utc(valid_to, "valid_to")
-        return bool((yield from stored.close((yield from self._keys()), [memory_id], end)))
+        return bool((yield from stored.close((yield from self._keys()), self._tiers.stating, memory_id, end)))
 
     @operation
     def neighbors(
@@ -131,8 +148,8 @@ class GraphOperations:
         """
         asked, times = check_entities(entities), Times.at(as_of, known_at)
         _check_limit(limit, 1, MAX_CANDIDATES)
-        reached = yield from stored.reach((yield from self._keys()), asked, limit, times)
-        return [fact.memory_id for fact in reached]
+        reached = yield from stored.reach((yield from self._living()), asked, limit, times)
+        return list(dict.fromkeys(fact.memory_id for fact in reached))
 
     @operation
     def paths(
@@ -149,7 +166,7 @@ class GraphOperations:
         """
         asked, times = check_entities(entities), Times.at(as_of, known_at)
         _check_limit(limit, 1, MAX_CANDIDATES)
-        return paths(asked, (yield from stored.reach((yield from self._keys()), asked, limit, times, mentions=True)))
+        return paths(asked, (yield from stored.reach((yield from self._living()), asked, limit, times, mentions=True)))
 
     @operation
     def view(
@@ -158,25 +175,26 @@ class GraphOperations:
         """The newest facts with their entities, up to `limit` nodes (0 to 5,000); takes times as `neighbors` does."""
         _check_limit(limit, 0, MAX_VIEW)
         times = Times.at(as_of, known_at)
-        return (yield from view((yield from self._keys()), limit, times))
+        return (yield from view((yield from self._living()), limit, times))
 
     @operation
     def facts(self, memory_id: str) -> Plan[Facts]:
-        """The facts of a memory, the newest first; the ones that ended are among them."""
+        """The facts of an id, the newest first; the ones that ended are among them."""
         check_id(memory_id, "memory_id")
-        return [fact.public() for fact in (yield from stored.facts((yield from self._keys()), memory_id))]
+        found = yield from stored.facts((yield from self._living()), self._tiers.stating, memory_id)
+        return [fact.public() for fact in found]
 
     @operation
     def frequencies(self) -> Plan[Frequencies]:
         """How many facts mention each entity, ended ones included: the most frequent first, then by kind and name."""
-        found = yield from stored.frequencies((yield from self._keys()))
+        found = yield from stored.frequencies((yield from self._living()))
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     @operation
     def forget(self, memory_id: str) -> Plan[int]:
-        """Forgets all facts of a memory, and entities that no other mentions; returns how many facts that were."""
+        """Forgets all facts of an id, and entities that no other mentions; returns how many facts that were."""
         check_id(memory_id, "memory_id")
-        return (yield from stored.forget((yield from self._keys()), [memory_id]))
+        return (yield from stored.forget((yield from self._keys()), self._tiers.stating, memory_id))
 
     @operation
     def clear(self) -> Plan[int]:
@@ -186,6 +204,19 @@ class GraphOperations:
     def _keys(self) -> Plan[ScopeKeys]:
         return (yield from opened()).of(self._scope)
 
+    def _living(self) -> Plan[ScopeKeys]:
+        """The keys, once the facts of memories that have expired are gone."""
+        keys = yield from self._keys()
+        yield from sweep_scope(keys, self._tiers.stating)
+        return keys
+
+    def _entry(self, entry: object, name: str = "entry") -> IndexEntry:
+        if not isinstance(entry, IndexEntry):
+            raise InvalidItem(f"{name}={entry!r} must be an IndexEntry")
+        if entry.tier is not None and self._tiers[entry.tier].keeping.notes:
+            raise UnknownTier(f"tier {entry.tier!r} keeps notes, which state no facts; name a tier that is searched")
+        return entry
+
 
 class Graph(GraphOperations, Blocking):
     """The graph of one scope."""
@@ -193,12 +224,6 @@ class Graph(GraphOperations, Blocking):
 
 class AsyncGraph(GraphOperations, NonBlocking):
     """The graph of one scope, whose operations are awaited."""
-
-
-def _entry(entry: object, place: int) -> IndexEntry:
-    if not isinstance(entry, IndexEntry):
-        raise InvalidItem(f"entries[{place}]={entry!r} must be an IndexEntry")
-    return entry
 
 
 def _check_limit(limit: int, least: int, most: int) -> None:

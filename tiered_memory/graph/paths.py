@@ -16,12 +16,13 @@ def paths(asked: Sequence[EntityRef], reached: Sequence[Reached]) -> list[Retrie
     first of these that was asked for.
     """
     ways = _ways(asked, reached)
-    return [
+    found = (
         RetrievalPath((*ways[entity], PathHop(entity, fact.memory_id)))
         for fact in reached
         for entity in sorted(fact.entities, key=lambda each: (len(ways.get(each, ())), each))
         if entity in ways
-    ]
+    )
+    return list(dict.fromkeys(found))  # memories of one id in several tiers may state the same
 
 
 def _ways(asked: Sequence[EntityRef], reached: Sequence[Reached]) -> dict[EntityRef, tuple[PathHop, ...]]:

@@ -10,10 +10,10 @@ from tiered_memory.graph.entities import EntityRef
 from tiered_memory.graph.items import RetrievalPath
 from tiered_memory.graph.paths import paths
 from tiered_memory.graph.times import Times
-from tiered_memory.graph.weave import Reach, Weaver
+from tiered_memory.graph.weave import Reach, Shares, Weaver
 from tiered_memory.items import Hits
 from tiered_memory.plan import Plan, join
-from tiered_memory.tiers.base import Candidate, Found, Search, Tier
+from tiered_memory.tiers.base import Found, Search, Tier
 
 _BOOSTED = 100
 """How many facts that a question reaches are boosted at the most."""
@@ -71,8 +71,8 @@ def boosted(
     A few of those that only the graph knows of are among it: a boost may rescue, and hides nothing.
     """
     reaches = yield from _reached(searches, weaver, _BOOSTED, 1, trace=trace)
-    shares = [{} if reach is None else reach.shares for reach in reaches]
-    named = [_among(search, list(share)[:_RESCUED]) for search, share in zip(searches, shares, strict=True)]
+    shares = [reach.shares if reach else Shares() for reach in reaches]
+    named = [_among(search, share, _RESCUED) for search, share in zip(searches, shares, strict=True)]
     plain, among, rest = yield from _ask(tiers, searches, named, others)
     for place, (part, rescued) in enumerate(zip(plain, among, strict=True)):
         _join(part, rescued, shares[place // len(tiers)])
@@ -84,9 +84,8 @@ def filtered(
 ) -> Plan[Guided]:
     """What the tiers find among the memories that the graph names, and what else they find, to fill up with."""
     reaches = yield from _reached(searches, weaver, _FILTERED, weaver.config.least_hits, trace=trace)
-    ids = [[] if reach is None else [fact.memory_id for fact in reach.facts] for reach in reaches]
-    enough = [each if len(each) >= weaver.config.least_hits else [] for each in ids]
-    named = [_among(search, each) for search, each in zip(searches, enough, strict=True)]
+    enough = [reach if reach and len(reach.facts) >= weaver.config.least_hits else Reach() for reach in reaches]
+    named = [_among(search, reach.shares, _FILTERED) for search, reach in zip(searches, enough, strict=True)]
     plain, among, rest = yield from _ask(tiers, searches, named, others)
     return Guided([*rest, *plain], among, reaches)
 
@@ -112,19 +111,17 @@ def _reached(
     return found
 
 
-def _among(search: Search, ids: Sequence[str]) -> Search:
-    return evolve(search, among=tuple(ids))
+def _among(search: Search, shares: Shares, most: int) -> Search:
+    """The same search among the first memories that have a share."""
+    records = [search.scope.record(number) for number in shares.records][:most]
+    return evolve(search, among=tuple(shares.ids)[: most - len(records)], records=records)
 
 
-def _join(found: Found, rescued: Found, shares: dict[str, float]) -> None:
+def _join(found: Found, rescued: Found, shares: Shares) -> None:
     """Adds what was rescued, and gives each candidate its share."""
     if found.corpus is None:
         return
-    known = {_key(each) for each in found.candidates}
-    found.candidates.extend(each for each in rescued.candidates if _key(each) not in known)
+    known = {each.record for each in found.candidates}
+    found.candidates.extend(each for each in rescued.candidates if each.record not in known)
     for each in found.candidates:
-        each.graph = shares.get(each.fields[b"id"].decode(), 0.0)
-
-
-def _key(candidate: Candidate) -> tuple[bytes | None, ...]:
-    return candidate.fields[b"id"], candidate.fields.get(b"superseded"), candidate.fields[b"updated_at"]
+        each.graph = shares.of(each)

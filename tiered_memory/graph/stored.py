@@ -10,14 +10,16 @@ from typing import Any, TypeAlias
 from attrs import frozen
 
 from tiered_memory import clock
+from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.engine.reply import pairs, text
 from tiered_memory.engine.scripts import call
 from tiered_memory.graph.entities import EntityRef
-from tiered_memory.graph.facts import StoredFact, memory_id_of
+from tiered_memory.graph.facts import NO_TIER, StoredFact, parted
 from tiered_memory.graph.items import IndexEntry
 from tiered_memory.graph.times import Times
 from tiered_memory.plan import Command, Plan, ask
+from tiered_memory.scope import digest
 
 READ = 1000
 """How many facts are read at the most to find those that mention entities; as many for their siblings."""
@@ -37,6 +39,7 @@ class Reached:
 
     Attributes:
         memory_id: The id of its memory.
+        record: The number of the record that states it; None for a fact that was indexed by hand.
         direct: Whether it mentions one of them; otherwise it mentions a sibling.
         weight: How rare those of its entities are that led to it, summed up.
         met: How often the siblings that led to it were met.
@@ -44,6 +47,7 @@ class Reached:
     """
 
     memory_id: str
+    record: str | None
     direct: bool
     weight: int
     met: int
@@ -51,29 +55,28 @@ class Reached:
 
 
 def index(keys: ScopeKeys, entries: Sequence[IndexEntry]) -> Plan[int]:
-    """Indexes the entries that have entities, in one round trip; how many facts are new."""
+    """Indexes the entries that have entities, in one round trip; of how many the memory was there, or needn't be."""
     now = clock.now_micros()
     wanted = [entry for entry in entries if entry.entities]
     commands = [
-        call("graph_index", keys.scopes, (now, keys.member, keys.token("graph"), *_arguments(part)))
+        call("graph_index", keys.scopes, (now, keys.member, keys.token("graph"), *_arguments(keys, part)))
         for part in _parts(wanted)
     ]
     return sum((yield from ask(*commands)))
 
 
-def close(keys: ScopeKeys, memory_ids: Sequence[str], valid_to: datetime) -> Plan[int]:
-    """Closes the open facts of memories; how many were open."""
-    now, end = clock.now_micros(), clock.to_micros(valid_to)
-    commands = [call("graph_close", keys.scopes, (now, keys.token("graph"), end, *part)) for part in _parts(memory_ids)]
-    return sum((yield from ask(*commands)))
+def close(keys: ScopeKeys, tiers: Sequence[Keeping], memory_id: str, valid_to: datetime) -> Plan[int]:
+    """Closes the open facts of an id; how many were open."""
+    arguments = (clock.now_micros(), keys.token("graph"), clock.to_micros(valid_to), *_ids(keys, tiers, memory_id))
+    (closed,) = yield from ask(call("graph_close", keys.scopes, arguments))
+    return int(closed)
 
 
-def forget(keys: ScopeKeys, memory_ids: Sequence[str]) -> Plan[int]:
-    """Forgets all facts of memories; how many that were."""
-    commands = [
-        call("graph_forget", keys.scopes, (keys.member, keys.token("graph"), *part)) for part in _parts(memory_ids)
-    ]
-    return sum((yield from ask(*commands)))
+def forget(keys: ScopeKeys, tiers: Sequence[Keeping], memory_id: str) -> Plan[int]:
+    """Forgets all facts of an id; how many that were."""
+    arguments = (keys.member, keys.token("graph"), *_ids(keys, tiers, memory_id))
+    (forgotten,) = yield from ask(call("graph_forget", keys.scopes, arguments))
+    return int(forgotten)
 
 
 def clear(keys: ScopeKeys) -> Plan[int]:
@@ -85,10 +88,11 @@ def clear(keys: ScopeKeys) -> Plan[int]:
     return int(total)
 
 
-def facts(keys: ScopeKeys, memory_id: str) -> Plan[list[StoredFact]]:
-    """The facts of a memory, the newest first."""
-    (rows,) = yield from ask(call("graph_facts", keys.scopes, (keys.token("graph"), memory_id)))
-    return [StoredFact.read(*row) for row in rows]
+def facts(keys: ScopeKeys, tiers: Sequence[Keeping], memory_id: str) -> Plan[list[StoredFact]]:
+    """The facts of an id, the newest first."""
+    arguments = (keys.token("graph"), *_ids(keys, tiers, memory_id))
+    (rows,) = yield from ask(call("graph_facts", keys.scopes, arguments))
+    return sorted((StoredFact.read(*row) for row in rows), key=lambda fact: -fact.number)
 
 
 def newest(keys: ScopeKeys, start: int, count: int = _PAGE) -> Plan[list[StoredFact]]:
@@ -101,19 +105,21 @@ def newest(keys: ScopeKeys, start: int, count: int = _PAGE) -> Plan[list[StoredF
 def reach(
     keys: ScopeKeys, entities: Sequence[EntityRef], limit: int, times: Times, *, mentions: bool = False
 ) -> Plan[list[Reached]]:
-    """Up to `limit` facts that mention entities or a sibling of theirs, in their order, and what they mention."""
+    """The facts of up to `limit` memories that mention entities or a sibling of theirs, in their order."""
     if not entities:
         return []
     bounds: tuple[float | str, ...] = (times.from_most, times.to_least, times.known_by, "mentions" if mentions else "")
     arguments = (keys.token("graph"), limit, READ, *bounds, *map(str, entities))
     (found,) = yield from ask(call("graph_reach", keys.scopes, arguments))
     direct, others = (_rows(flat, direct=place == 0) for place, flat in enumerate(found))
-    best: dict[str, Reached] = {}
+    reached, ids = [], set()
     for row in (*direct, *others):
-        if len(best) == limit:
+        fact = _reached(row)
+        ids.add(fact.memory_id)
+        if len(ids) > limit:
             break
-        best.setdefault(row[4], _reached(row))
-    return list(best.values())
+        reached.append(fact)
+    return reached
 
 
 def frequencies(keys: ScopeKeys) -> Plan[dict[EntityRef, int]]:
@@ -139,28 +145,38 @@ def _parts(whole: Sequence[Any]) -> list[Any]:
     return [whole[start : start + _AT_ONCE] for start in range(0, len(whole), _AT_ONCE)]
 
 
-def _arguments(entries: Iterable[IndexEntry]) -> list[str | int]:
-    return [argument for entry in entries for argument in _entry(entry)]
+def _ids(keys: ScopeKeys, tiers: Sequence[Keeping], memory_id: str) -> tuple[str | int, ...]:
+    """An id, and the tiers in which memories of it may state facts, as the scripts are told."""
+    return (len(tiers), *(keys.token(tier.name) for tier in tiers), memory_id, digest(memory_id))
 
 
-def _entry(entry: IndexEntry) -> tuple[str | int, ...]:
+def _arguments(keys: ScopeKeys, entries: Iterable[IndexEntry]) -> list[str | int]:
+    return [argument for entry in entries for argument in _entry(keys, entry)]
+
+
+def _entry(keys: ScopeKeys, entry: IndexEntry) -> tuple[str | int, ...]:
     start = "" if entry.valid_from is None else clock.to_micros(entry.valid_from)
-    return (entry.memory_id, entry.text, start, len(entry.entities), *map(str, entry.entities))
+    tier = ("", "-") if entry.tier is None else (keys.token(entry.tier), entry.tier)
+    entities = (len(entry.entities), *map(str, entry.entities))
+    return (*tier, digest(entry.memory_id), entry.memory_id, entry.text, start, *entities)
 
 
-_Row: TypeAlias = "tuple[bool, int, int, int, str, bytes]"
+_Row: TypeAlias = "tuple[bool, int, int, int, str, str, bytes]"
 
 
 def _rows(flat: Sequence[Any], *, direct: bool) -> list[_Row]:
     """Facts in their order: the rarest, those whose siblings were most often met, the newest, and by id."""
-    columns = (flat[place::5] for place in range(5))
-    return sorted(
-        (not direct, -int(weight), -int(met), -int(recorded), memory_id_of(name), mentions)
-        for name, weight, met, recorded, mentions in zip(*columns, strict=True)
-    )
+    columns = (flat[place::6] for place in range(6))
+    return sorted(_row(direct, *values) for values in zip(*columns, strict=True))
+
+
+def _row(direct: bool, name: Any, weight: Any, met: Any, recorded: Any, tier: Any, mentions: Any) -> _Row:
+    memory_id, number = parted(name)
+    record = "" if tier == NO_TIER else number
+    return (not direct, -int(weight), -int(met), -int(recorded), memory_id, record, mentions)
 
 
 def _reached(row: _Row) -> Reached:
-    sibling, weight, met, _, memory_id, mentions = row
+    sibling, weight, met, _, memory_id, record, mentions = row
     entities = tuple(map(EntityRef.parse, text(mentions).split("\n"))) if mentions else ()
-    return Reached(memory_id, not sibling, -weight, -met, entities)
+    return Reached(memory_id, record or None, not sibling, -weight, -met, entities)

@@ -1,4 +1,4 @@
-"""Keeps the graph in step with memories: what is remembered is indexed, what is superseded closed."""
+"""Indexes memories as they are remembered, and finds what a question has to do with them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from tiered_memory import clock
+from tiered_memory.assertions.forget import sweep_scope
 from tiered_memory.assertions.keeping import Keeping
-from tiered_memory.assertions.read import gone
 from tiered_memory.config import GraphConfig
 from tiered_memory.engine.keys import ScopeKeys
-from tiered_memory.engine.reply import pairs, text
-from tiered_memory.engine.scripts import call as call_script
 from tiered_memory.errors import ConfigError, InvalidItem
 from tiered_memory.graph import stored
 from tiered_memory.graph.background import enqueue
@@ -28,10 +25,11 @@ from tiered_memory.graph.stored import Reached
 from tiered_memory.graph.times import Times
 from tiered_memory.graph.view import view
 from tiered_memory.items import MemoryItem, MemoryRecord, Outcome, Remembered, Reviewed
-from tiered_memory.plan import Call, Plan, ask, call
+from tiered_memory.plan import Call, Plan, call
 
 if TYPE_CHECKING:
     from tiered_memory.graph.extract import EntityExtractor
+    from tiered_memory.tiers.base import Candidate
 
 _logger = logging.getLogger(__name__)
 
@@ -41,13 +39,29 @@ _INDEXED = ("recorded", "reaffirmed", "superseded", "updated")
 _WALKED = 100
 """Of how many memories that a walk meets it is told at the most."""
 
-_PAGE = 500
-
 _DAMPING = 3
 """The power to which rarity is taken, so that an entity which many memories mention hardly counts."""
 
 _SIBLING = 0.5
 """What a fact that mentions a sibling counts, beside one that mentions an entity which was asked for."""
+
+
+@frozen
+class Shares:
+    """How much memories have to do with the entities of a question, in [0, 1].
+
+    Attributes:
+        records: Of those whose facts are their own, by the numbers of their records.
+        ids: Of all memories of an id, by the id.
+    """
+
+    records: dict[str, float] = field(factory=dict)
+    ids: dict[str, float] = field(factory=dict)
+
+    def of(self, candidate: Candidate) -> float:
+        """The share of a candidate."""
+        number, id = candidate.record.rpartition(b":")[2].decode(), candidate.fields[b"id"].decode()
+        return max(self.records.get(number, 0.0), self.ids.get(id, 0.0))
 
 
 @frozen
@@ -60,13 +74,13 @@ class Reach:
         walked: How often a walk through the graph met each memory, by its id; None: there was no walk.
     """
 
-    entities: tuple[EntityRef, ...]
+    entities: tuple[EntityRef, ...] = ()
     facts: Sequence[Reached] = field(default=(), repr=False)
     walked: Mapping[str, float] | None = field(default=None, repr=False)
 
     @property
-    def shares(self) -> dict[str, float]:
-        """How much each memory has to do with the entities, in [0, 1], by its id.
+    def shares(self) -> Shares:
+        """How much each memory has to do with the entities.
 
         That is the rarity of its entities, which is 1 for one that no other memory mentions, to a power that damps
         what many mention. A sibling's counts half, and as much less as the entity that led to it is common. After a
@@ -74,53 +88,53 @@ class Reach:
         """
         if self.walked is not None:
             most = max(self.walked.values(), default=1.0)
-            return {id: met / most for id, met in self.walked.items()}
-        rarities = {fact.memory_id: min(fact.weight / 1e6, 1.0) ** _DAMPING for fact in self.facts}
-        led = max((rarities[fact.memory_id] for fact in self.facts if fact.direct), default=0.0)
-        return {
-            fact.memory_id: rarities[fact.memory_id] * (1.0 if fact.direct else _SIBLING * led) for fact in self.facts
-        }
+            return Shares(ids={id: met / most for id, met in self.walked.items()})
+        shares = Shares()
+        rarities = [min(fact.weight / 1e6, 1.0) ** _DAMPING for fact in self.facts]
+        led = max((rarity for fact, rarity in zip(self.facts, rarities, strict=True) if fact.direct), default=0.0)
+        for fact, rarity in zip(self.facts, rarities, strict=True):
+            of = shares.ids if fact.record is None else shares.records
+            of.setdefault(fact.record or fact.memory_id, rarity * (1.0 if fact.direct else _SIBLING * led))
+        return shares
 
 
 class Weaver:
     """Indexes memories by the entities that an extractor finds in them, and finds them by those of a question.
 
-    What fails here is counted and logged by its class, and fails nothing else.
+    What is superseded or forgotten is closed or goes by itself. What fails here is counted and logged by its class, and
+    fails nothing else.
 
     Attributes:
         config: The configuration.
         counters: How often what happened, by name.
     """
 
-    def __init__(self, config: GraphConfig) -> None:
+    def __init__(self, config: GraphConfig, tiers: Sequence[Keeping]) -> None:
         self.config = config
         self.counters: Counter[str] = Counter()
+        self._tiers = tiers
 
     def remembered(self, keys: ScopeKeys, written: Iterable[tuple[MemoryItem, Remembered]]) -> Plan[None]:
-        """Indexes what has become active in a scope; what superseded another memory closes its facts first."""
+        """Indexes what has become active in a scope."""
         active = [(item, done) for item, done in written if done.tier != "working" and done.outcome in _INDEXED]
         if not active:
             return
         try:
             if self.config.background:
                 return (yield from enqueue(keys, [done for _, done in active]))
-            found = yield from self.entities_of([item for item, _ in active])
-            superseded = [done.id for _, done in active if done.outcome == "superseded"]
-            if superseded:
-                yield from stored.close(keys, superseded, clock.now())
-            entries = [
-                IndexEntry(done.id, entities, item.text, item.at)
-                for (item, done), entities in zip(active, found, strict=True)
-            ]
-            yield from stored.index(keys, entries)
-            self.counters["indexed"] += sum(bool(entry.entities) for entry in entries)
+            yield from self.index(keys, [(done.tier, done.id, item) for item, done in active])
         except Exception as error:
             self._failed("index", error)
 
-    def entities_of(self, memories: Iterable[MemoryItem | MemoryRecord]) -> Plan[list[list[EntityRef]]]:
-        """The entities of each memory, those that its metadata names first; raises what the extractor does."""
-        texts = [(each.text, hints_of(each.metadata)) for each in memories]
-        return (yield from _extracted(self.config.extractor, texts))
+    def index(self, keys: ScopeKeys, memories: Sequence[tuple[str, str, MemoryItem | MemoryRecord]]) -> Plan[None]:
+        """Indexes memories that are active at ids of tiers; raises what the extractor and the store do."""
+        texts = [(memory.text, hints_of(memory.metadata)) for _, _, memory in memories]
+        found = yield from _extracted(self.config.extractor, texts)
+        entries = [
+            IndexEntry(id, entities, memory.text, memory.at, tier)
+            for (tier, id, memory), entities in zip(memories, found, strict=True)
+        ]
+        self.counters["indexed"] += yield from stored.index(keys, entries)
 
     def promoted(self, keys: ScopeKeys, reviewed: Iterable[Reviewed]) -> Plan[None]:
         """Indexes claims that have become active."""
@@ -132,29 +146,14 @@ class Weaver:
                 written.append((item, Remembered(each.id, each.tier, keys.scope, outcome)))
         yield from self.remembered(keys, written)
 
-    def forgotten(self, keys: ScopeKeys, tiers: Sequence[str], ids: Sequence[str]) -> Plan[None]:
-        """Removes the facts of memories that were forgotten, unless one of that id stands in one of these tiers."""
-        try:
-            yield from stored.forget(keys, (yield from gone(keys, tiers, ids)))
-        except Exception as error:
-            self._failed("forget", error)
-
-    def cleared(self, keepings: Sequence[Keeping], others: Sequence[str], keys: ScopeKeys) -> Plan[None]:
-        """Removes the facts of all memories of tiers that are about to be cleared, but not of those in the others."""
-        for keeping in keepings:
-            cursor: str | None = ""
-            while cursor is not None:
-                arguments = (clock.now_micros(), *keeping.address(keys), cursor, _PAGE, "oldest", "")
-                ((following, found),) = yield from ask(call_script("page", keys.scopes, arguments))
-                yield from self.forgotten(keys, others, [text(pairs(fields)[b"id"]) for _, fields in found])
-                cursor = text(following) or None
-
     def reach(
         self, keys: ScopeKeys, query: str, times: Times, limit: int, *, least: int = 1, mentions: bool = False
     ) -> Plan[Reach | None]:
         """What a question reaches in a scope, up to `limit` facts, of which `least` are enough; None after a fault."""
         try:
             (entities,) = yield from _extracted(self.config.asks, [(query, [])])
+            if mentions and entities:
+                yield from sweep_scope(keys, self._tiers)  # so that nothing which has expired is told of
             facts = yield from stored.reach(keys, entities, limit, times, mentions=mentions)
             walked = (yield from self._walk(keys, entities, times)) if self.config.walk and facts else None
         except Exception as error:

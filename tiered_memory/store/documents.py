@@ -18,9 +18,7 @@ from tiered_memory.store.listing import (
     child_names,
     count_documents,
     list_documents,
-    uris_below,
 )
-from tiered_memory.store.memory_uris import memory_type
 from tiered_memory.store.nodes import check_batch, check_documents, put_documents, read_nodes
 from tiered_memory.store.tree import address, missing
 from tiered_memory.store.uri import ROOT, parse
@@ -166,13 +164,10 @@ class DocumentOperations(Bound):
         parsed = parse(uri)
         if not parsed.path:
             raise IsRoot("the root of the tree can't be removed; clear the scope, or remove what lies below it")
-        keys, weaver = (yield from self._keys()), self._tiers.weaver
-        uris = (yield from uris_below(keys, parsed)) if weaver is not None else []
+        keys = yield from self._keys()
         (removed,) = yield from ask(call("tree_remove", keys.scopes, (*address(keys), parsed)), repeatable=False)
         if removed < 0:
             raise missing(parsed)
-        if weaver is not None:
-            yield from weaver.forgotten(keys, self._tiers.searched, [uri for uri in uris if memory_type(uri)])
         return int(removed)
 
 

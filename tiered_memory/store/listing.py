@@ -129,13 +129,6 @@ def count_documents(keys: ScopeKeys, uri: Uri) -> Plan[int]:
     return int(below) + (own is not None)
 
 
-def uris_below(keys: ScopeKeys, uri: Uri) -> Plan[list[str]]:
-    """The URIs of all documents at or below a URI."""
-    documents = keys.key("documents", "tree")
-    (below,) = yield from ask(("ZRANGE", documents, f"[{uri}/", f"({uri}0", "BYLEX"))
-    return [str(uri), *map(text, below)]
-
-
 def child_names(keys: ScopeKeys, uri: Uri) -> Plan[list[str]]:
     """The names directly below a directory; raises `NotFound`."""
     return list((yield from child_kinds(keys, uri)))

@@ -182,8 +182,6 @@ class MemoryOperations(Bound):
         forgotten = yield from forgetting.forget((yield from opened()), keeping, self._scope, parsed)
         if not forgotten:
             raise NoMemory(f"nothing is remembered at {parsed!r}")
-        if self._tiers.weaver is not None:
-            yield from self._tiers.weaver.forgotten((yield from self._keys()), self._tiers.searched, [parsed])
         return forgotten
 
     @operation

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from tiered_memory.plan import Command
 
-_ALWAYS = ("common", "shown")
+_ALWAYS = ("common", "shown", "woven")
 """What every script begins with; what else it shares with others it says in a line such as `-- with: tree, jobs`."""
 
 _WITH = "-- with: "

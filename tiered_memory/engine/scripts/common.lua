@@ -9,6 +9,7 @@ local function record_key(number) return prefix .. 'record:' .. number end
 local kinds = {
   slots = 'hash', order = 'zset', expiry = 'zset', retention = 'zset', waiting = 'zset', lapsing = 'zset',
   claims = 'hash', surfaced = 'hash', surfaced_at = 'hash', tally = 'hash', settled = 'set', views = 'hash',
+  woven = 'hash',
 }
 
 local tree_kinds = {
@@ -58,6 +59,7 @@ local function wrong_type(tier)
       return redis.error_reply('CORRUPT ' .. kind .. ' of a tier is a ' .. found .. ', not a ' .. wanted)
     end
     if kind == 'views' and found == 'none' then tier.beside = false end
+    if kind == 'woven' and found == 'none' then tier.graph = false end
   end
   return wrong_beside(tier)
 end
@@ -100,6 +102,7 @@ local function touch(tier, digest)
 end
 
 local settle_views -- brings documents that are views of ids which were touched in step, see `shown`
+local close_stated, drop_stated -- close and forget the facts that records state, see `woven`
 
 -- What each script that forgets or adds something must do in the end; passes on its answer.
 local function settle(answer)
@@ -225,6 +228,7 @@ local function drop_active(tier, digest)
   local value = redis.call('HGET', tier.slots, digest)
   if not value then return 0 end
   if not tier.notes then
+    drop_stated(tier, digest, value, true)
     local records = 0
     each_number(value, function(number)
       redis.call('UNLINK', record_key(number))

@@ -1,20 +1,5 @@
--- How a scope's graph lies. What mentions what is the only thing that is known: a fact is a memory's id, '#' and a
--- number that tells the memory's facts apart. It is kept as one text: when it was recorded, from when it holds, when it
--- ceases to and when that became known ('-' if not), and a line for each entity, with the time of the mention:
---   1772366400000000 0 - -
---   1772366400000000<tab>Ticket:ticket-1
--- How many facts mention an entity is counted; all else follows from these.
-local graph_kinds = { facts = 'hash', sentences = 'hash', recorded = 'zset', versions = 'hash', entities = 'hash' }
-
+-- Reading and changing a scope's graph, whose parts `woven` describes.
 local CHUNK = 1000 -- how many values one command is given at the most, since Lua's stack is bounded
-
-local function mentions_key(token, entity) return key('mentions', token) .. ':' .. entity end
-
-local function graph_of(token)
-  local graph = { token = token }
-  for kind in pairs(graph_kinds) do graph[kind] = key(kind, token) end
-  return graph
-end
 
 local function check_type(name, wanted)
   local found = redis.call('TYPE', name).ok
@@ -25,58 +10,49 @@ end
 
 -- Looks at the keys that a change may touch, all but the mentions.
 local function check_graph(graph)
-  for kind, wanted in pairs(graph_kinds) do check_type(graph[kind], wanted) end
+  for kind, wanted in pairs(facts.kinds) do check_type(graph[kind], wanted) end
   check_type(KEYS[1], 'zset')
   check_type(holding, 'hash')
-end
-
-local function parse_fact(record)
-  local recorded, from, to, expired, mentions = string.match(record, '^(%d+) (%-?%d+) (%S+) (%S+)\n(%d+\t.+\n)$')
-  if not recorded then error({ err = 'CORRUPT a fact is not as we wrote it' }) end
-  return { recorded = recorded, from = from, to = to, expired = expired, mentions = mentions }
-end
-
--- Where a fact stands among others: the newest first, but those that had ended when they were closed come last.
-local function place_of(fact)
-  local ended = fact.expired ~= '-' and tonumber(fact.to) <= tonumber(fact.expired)
-  return string.format('%.0f', (ended and 2^53 or 0) - tonumber(fact.recorded))
-end
-
-local function fact_text(fact)
-  return table.concat({ fact.recorded, fact.from, fact.to, fact.expired }, ' ') .. '\n' .. fact.mentions
-end
-
--- Calls visit(entity, time) for each mention.
-local function each_mention(mentions, visit)
-  for time, entity in string.gmatch(mentions, '(%d+)\t([^\n]+)\n') do visit(entity, time) end
-end
-
-local function read_fact(graph, name)
-  local record = redis.call('HGET', graph.facts, name)
-  return record and parse_fact(record) or nil
+  check_type(sequence, 'string')
 end
 
 local function check_mentions(graph, fact)
-  each_mention(fact.mentions, function(entity) check_type(mentions_key(graph.token, entity), 'zset') end)
-end
-
-local function newest_version(graph, memory) return tonumber(redis.call('HGET', graph.versions, memory) or 0) end
-
-local function fact_name(memory, version) return memory .. '#' .. string.format('%d', version) end
-
--- Forgets a fact, and the entities that no other one mentions.
-local function drop_fact(graph, name, mentions)
-  each_mention(mentions, function(entity)
-    redis.call('ZREM', mentions_key(graph.token, entity), name)
-    if redis.call('HINCRBY', graph.entities, entity, -1) <= 0 then redis.call('HDEL', graph.entities, entity) end
-  end)
-  redis.call('HDEL', graph.facts, name)
-  redis.call('HDEL', graph.sentences, name)
-  redis.call('ZREM', graph.recorded, name)
+  facts.each_mention(fact.mentions, function(entity) check_type(facts.mentions_key(graph, entity), 'zset') end)
 end
 
 local function chunks(list, visit)
   for first = 1, #list, CHUNK do
     visit({ unpack(list, first, math.min(first + CHUNK - 1, #list)) })
   end
+end
+
+local function next_number() return string.format('%.0f', redis.call('INCR', sequence)) end
+
+-- Ids of memories as arguments: how many tiers, the tokens of these, then for each memory its id and the digest of it.
+local function read_ids(at)
+  local after, ids = at + 1 + tonumber(ARGV[at]), {}
+  local tokens = { unpack(ARGV, at + 1, after - 1) }
+  for each = after, #ARGV, 2 do ids[#ids + 1] = { id = ARGV[each], digest = ARGV[each + 1], tokens = tokens } end
+  return ids
+end
+
+-- Calls visit(name, number) for the facts that memories of an id may state, and those that were indexed for it by hand.
+local function each_fact(graph, of, visit)
+  local function found(number) visit(facts.name(of.id, number), number) end
+  for _, token in ipairs(of.tokens) do each_number(redis.call('HGET', key('slots', token), of.digest) or '', found) end
+  each_number(redis.call('HGET', graph.chains, of.id) or '', found)
+end
+
+-- Facts as they are answered: name, fact and sentence, which is the text of the record that states it.
+local function with_sentences(graph, names)
+  local found = {}
+  chunks(names, function(part)
+    local kept = redis.call('HMGET', graph.facts, unpack(part))
+    for place, sentence in ipairs(redis.call('HMGET', graph.sentences, unpack(part))) do
+      local name = part[place]
+      sentence = sentence or redis.call('HGET', record_key(string.match(name, '%d+$')), 'text')
+      found[#found + 1] = { name, kept[place], sentence }
+    end
+  end)
+  return found
 end

@@ -1,12 +1,9 @@
 #!lua flags=no-writes
 -- with: graph
--- The facts of a memory, the newest first: ARGV is the token of the graph and the memory's id.
+-- The facts of a memory: ARGV is the token of the graph, and an id as `read_ids` reads it.
 -- Answers the name, the fact and its text for each.
-local graph, memory = graph_of(ARGV[1]), ARGV[2]
-local found = {}
-for version = newest_version(graph, memory), 0, -1 do
-  local name = fact_name(memory, version)
-  local fact = redis.call('HGET', graph.facts, name)
-  if fact then found[#found + 1] = { name, fact, redis.call('HGET', graph.sentences, name) } end
-end
-return found
+local graph, names = facts.graph_of(ARGV[1]), {}
+each_fact(graph, read_ids(2)[1], function(name)
+  if redis.call('HEXISTS', graph.facts, name) == 1 then names[#names + 1] = name end
+end)
+return with_sentences(graph, names)

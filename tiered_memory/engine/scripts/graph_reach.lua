@@ -5,20 +5,20 @@
 -- that its end must lie beyond, the latest time at which it became known, 'mentions' to be told of these, and the
 -- entities. Entities are read from the rarest on, and the newest facts of each.
 -- Answers the direct facts, then the others: for each its name, its weight (the rarity of its matched entities, summed
--- up), how often its siblings were met, when it was recorded, and what it mentions.
-local graph, wanted, budget = graph_of(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+-- up), how often its siblings were met, when it was recorded, the tier of the record that states it, and its mentions.
+local graph, wanted, budget = facts.graph_of(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local from_most, to_least, known_by = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local tell, asked = ARGV[7] == 'mentions', { unpack(ARGV, 8) }
 local total = redis.call('HLEN', graph.facts)
 local untimed = known_by == math.huge
 
--- When a fact was recorded, or nil unless it held and was known at the times that are asked for.
+-- When a fact was recorded, and its tier, or nil unless it held and was known at the times that are asked for.
 local function visible(record)
-  local recorded, from, to, expired = string.match(record, '^(%d+) (%-?%d+) (%S+) (%S+)\n%d+\t')
+  local recorded, from, to, expired, tier = string.match(record, '^(%d+) (%-?%d+) (%S+) (%S+) (%S+)\n%d+\t')
   if not recorded then error({ err = 'CORRUPT a fact is not as we wrote it' }) end
   if tonumber(recorded) > known_by or tonumber(from) > from_most then return nil end
   if to ~= '-' and tonumber(to) <= to_least and tonumber(expired) <= known_by then return nil end
-  return recorded
+  return recorded, tier
 end
 
 -- Whether a fact was known to mention an entity.
@@ -69,7 +69,7 @@ end
 local function newest_of(entities, most)
   local pages, left, more = {}, most, false
   for _, entity in ipairs(entities) do
-    local page = left > 0 and redis.call('ZRANGE', mentions_key(graph.token, entity), 0, left - 1) or {}
+    local page = left > 0 and redis.call('ZRANGE', facts.mentions_key(graph, entity), 0, left - 1) or {}
     more = more or #page == left
     left = left - #page
     pages[#pages + 1] = page
@@ -91,9 +91,10 @@ local function read_new(pages)
   end
   chunks(new, function(names)
     for place, record in ipairs(redis.call('HMGET', graph.facts, unpack(names))) do
-      local recorded = visible(record or '')
+      local recorded, tier = visible(record or '')
       if recorded then
-        seen[names[place]] = { name = names[place], record = record, recorded = recorded, weight = 0, met = 0 }
+        seen[names[place]] =
+          { name = names[place], record = record, recorded = recorded, tier = tier, weight = 0, met = 0 }
       end
     end
   end)
@@ -118,8 +119,8 @@ local function add_up(pages, entities, rarity, met, earlier)
 end
 
 -- Weighs facts by all entities that were asked for, where these were not read to their ends.
-local function weigh_in_full(facts, entities, rarity)
-  for _, fact in ipairs(facts) do
+local function weigh_in_full(list, entities, rarity)
+  for _, fact in ipairs(list) do
     fact.weight = 0
     for _, entity in ipairs(entities) do
       if mentions(fact.record, entity) then fact.weight = fact.weight + rarity[entity] end
@@ -128,9 +129,9 @@ local function weigh_in_full(facts, entities, rarity)
 end
 
 -- How many direct facts mention each entity that wasn't asked for.
-local function siblings_of(facts, rarity)
+local function siblings_of(direct, rarity)
   local met, list = {}, {}
-  for _, fact in ipairs(facts) do
+  for _, fact in ipairs(direct) do
     for _, entity in ipairs(known_mentions(fact.record)) do
       if not rarity[entity] then
         if not met[entity] then list[#list + 1] = entity end
@@ -141,23 +142,43 @@ local function siblings_of(facts, rarity)
   return list, met
 end
 
-local function answer(facts)
+local function answer(list)
   local flat_list = {}
-  for place, fact in ipairs(facts) do
-    local at = 5 * place
-    flat_list[at - 4], flat_list[at - 3], flat_list[at - 2], flat_list[at - 1], flat_list[at] =
-      fact.name, fact.weight, fact.met, fact.recorded, tell and table.concat(known_mentions(fact.record), '\n') or ''
+  for _, fact in ipairs(list) do
+    local at = #flat_list
+    flat_list[at + 1], flat_list[at + 2], flat_list[at + 3] = fact.name, fact.weight, fact.met
+    flat_list[at + 4], flat_list[at + 5] = fact.recorded, fact.tier
+    flat_list[at + 6] = tell and table.concat(known_mentions(fact.record), '\n') or ''
   end
   return flat_list
 end
 
+-- Whether facts are of as many memories as are wanted: several may be of one.
+local function enough(list)
+  local ids, count = {}, 0
+  for _, fact in ipairs(list) do
+    local id = string.match(fact.name, '^(.*)#')
+    count = count + (ids[id] and 0 or 1)
+    ids[id] = true
+  end
+  return count >= wanted
+end
+
 local entities, rarity = rarest_first(asked, math.huge)
+
+local function read_direct(most)
+  seen = {}
+  local pages, more = newest_of(entities, most)
+  local list, names = add_up(pages, entities, rarity, {}, {})
+  if more and #entities > 1 then weigh_in_full(list, entities, rarity) end
+  return list, names, more
+end
+
 -- those of one entity come in their order, unless ended ones are asked for too
 local most = #entities == 1 and untimed and from_most == math.huge and math.min(wanted, budget) or budget
-local pages, more = newest_of(entities, most)
-local direct, found = add_up(pages, entities, rarity, {}, {})
-if more and #entities > 1 then weigh_in_full(direct, entities, rarity) end
-if #direct >= wanted then return { answer(direct), {} } end
+local direct, found, more = read_direct(most)
+if more and most < budget and not enough(direct) then direct, found = read_direct(budget) end
+if enough(direct) then return { answer(direct), {} } end
 
 local list, met = siblings_of(direct, rarity)
 local siblings, sibling_rarity = rarest_first(list, budget)

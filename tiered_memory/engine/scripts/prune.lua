@@ -1,8 +1,8 @@
--- Drops history: ARGV is now, the tier (token, name, kind), how many superseded ones to keep at each id, the time in
--- µs before which one must have been superseded to go ('' for any), then digests of ids.
+-- Drops history: ARGV is now, the scope as a member, the tier (token, name, kind), how many superseded ones to keep at
+-- each id, the time in µs before which one must have been superseded to go ('' for any), then digests of ids.
 -- Answers how many were dropped.
-local tier = read_tier(2)
-local keep, before = tonumber(ARGV[5]), ARGV[6]
+local tier = read_tier(3, ARGV[2])
+local keep, before = tonumber(ARGV[6]), ARGV[7]
 local wrong = wrong_shared_type() or wrong_type(tier)
 if wrong then return wrong end
 
@@ -13,12 +13,13 @@ local function is_old(number)
 end
 
 local dropped = 0
-for place = 7, #ARGV do
+for place = 8, #ARGV do
   local value = redis.call('HGET', tier.slots, ARGV[place])
   local kept, count = {}, -1
   each_number(value or '', function(number)
     count = count + 1
     if count > keep and is_old(number) then
+      drop_stated(tier, ARGV[place], number, false)
       redis.call('UNLINK', record_key(number))
       dropped = dropped + 1
     else

@@ -51,6 +51,7 @@ local function put_in_place(tier, digest, older, newer, moment)
   redis.call('HSET', record_key(older), 'active', '', 'superseded', tier.token, 'superseded_at', moment,
     'superseded_by', newer, unpack(marks))
   redis.call('HSET', tier.slots, digest, newer .. ',' .. redis.call('HGET', tier.slots, digest))
+  close_stated(tier, digest, older, moment)
   tally(tier, 'superseded', 1)
   touch(tier, digest)
 end

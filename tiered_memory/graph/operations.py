@@ -15,6 +15,7 @@ from tiered_memory.graph import stored
 from tiered_memory.graph.entities import EntityRef, check_entities
 from tiered_memory.graph.items import Fact, GraphView, IndexEntry, RetrievalPath
 from tiered_memory.graph.paths import paths
+from tiered_memory.graph.stored import Reached
 from tiered_memory.graph.times import Times
 from tiered_memory.graph.view import view
 from tiered_memory.operation import Blocking, NonBlocking, operation
@@ -146,9 +147,7 @@ class GraphOperations:
             as_of: Only what held at this time in the world; None: what hasn't ended.
             known_at: As it was known at this time; None: now.
         """
-        asked, times = check_entities(entities), Times.at(as_of, known_at)
-        _check_limit(limit, 1, MAX_CANDIDATES)
-        reached = yield from stored.reach((yield from self._living()), asked, limit, times)
+        reached = yield from self._reached(check_entities(entities), limit, Times.at(as_of, known_at))
         return list(dict.fromkeys(fact.memory_id for fact in reached))
 
     @operation
@@ -164,9 +163,8 @@ class GraphOperations:
 
         Takes what `neighbors` takes; `limit` is about ids.
         """
-        asked, times = check_entities(entities), Times.at(as_of, known_at)
-        _check_limit(limit, 1, MAX_CANDIDATES)
-        return paths(asked, (yield from stored.reach((yield from self._living()), asked, limit, times, mentions=True)))
+        asked = check_entities(entities)
+        return paths(asked, (yield from self._reached(asked, limit, Times.at(as_of, known_at), mentions=True)))
 
     @operation
     def view(
@@ -203,6 +201,15 @@ class GraphOperations:
 
     def _keys(self) -> Plan[ScopeKeys]:
         return (yield from opened()).of(self._scope)
+
+    def _reached(
+        self, asked: tuple[EntityRef, ...], limit: int, times: Times, *, mentions: bool = False
+    ) -> Plan[list[Reached]]:
+        _check_limit(limit, 1, MAX_CANDIDATES)
+        (found,) = yield from stored.reach([(yield from self._living())], asked, limit, times, mentions=mentions)
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     def _living(self) -> Plan[ScopeKeys]:
         """The keys, once the facts of memories that have expired are gone."""

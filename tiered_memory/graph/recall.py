@@ -103,12 +103,9 @@ def _ask(
 def _reached(
     searches: Sequence[Search], weaver: Weaver, limit: int, least: int, *, trace: bool
 ) -> Plan[list[Reach | None]]:
-    """What the question reaches in each scope; a fault in one is none in another."""
-    found: list[Reach | None] = []
-    for search in searches:
-        keys, times = search.scope, Times.of(search.as_of)
-        found.append((yield from weaver.reach(keys, search.query, times, limit, least=least, mentions=trace)))
-    return found
+    """What the question reaches in the scope of each search."""
+    scopes, times = [search.scope for search in searches], Times.of(searches[0].as_of)
+    return (yield from weaver.reach(scopes, searches[0].query, times, limit, least=least, mentions=trace))
 
 
 def _among(search: Search, shares: Shares, most: int) -> Search:

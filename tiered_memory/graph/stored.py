@@ -11,6 +11,7 @@ from attrs import frozen
 
 from tiered_memory import clock
 from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.engine.faults import ours
 from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.engine.reply import pairs, text
 from tiered_memory.engine.scripts import call
@@ -103,23 +104,19 @@ def newest(keys: ScopeKeys, start: int, count: int = _PAGE) -> Plan[list[StoredF
 
 
 def reach(
-    keys: ScopeKeys, entities: Sequence[EntityRef], limit: int, times: Times, *, mentions: bool = False
-) -> Plan[list[Reached]]:
-    """The facts of up to `limit` memories that mention entities or a sibling of theirs, in their order."""
+    keys: Sequence[ScopeKeys], entities: Sequence[EntityRef], limit: int, times: Times, *, mentions: bool = False
+) -> Plan[list[list[Reached] | Exception]]:
+    """In each scope the facts of up to `limit` memories that mention entities or a sibling of theirs, in their order.
+
+    For a scope whose graph can't be read it is the error.
+    """
     if not entities:
-        return []
+        return [[] for _ in keys]
     bounds: tuple[float | str, ...] = (times.from_most, times.to_least, times.known_by, "mentions" if mentions else "")
-    arguments = (keys.token("graph"), limit, READ, *bounds, *map(str, entities))
-    (found,) = yield from ask(call("graph_reach", keys.scopes, arguments))
-    direct, others = (_rows(flat, direct=place == 0) for place, flat in enumerate(found))
-    reached, ids = [], set()
-    for row in (*direct, *others):
-        fact = _reached(row)
-        ids.add(fact.memory_id)
-        if len(ids) > limit:
-            break
-        reached.append(fact)
-    return reached
+    named = (limit, READ, *bounds, *map(str, entities))
+    commands = [call("graph_reach", each.scopes, (each.token("graph"), *named)) for each in keys]
+    replies = yield from ask(*commands, keep_errors=True)
+    return [ours(reply) if isinstance(reply, Exception) else _reached(reply, limit) for reply in replies]
 
 
 def frequencies(keys: ScopeKeys) -> Plan[dict[EntityRef, int]]:
@@ -176,7 +173,14 @@ def _row(direct: bool, name: Any, weight: Any, met: Any, recorded: Any, tier: An
     return (not direct, -int(weight), -int(met), -int(recorded), memory_id, record, mentions)
 
 
-def _reached(row: _Row) -> Reached:
-    sibling, weight, met, _, memory_id, record, mentions = row
-    entities = tuple(map(EntityRef.parse, text(mentions).split("\n"))) if mentions else ()
-    return Reached(memory_id, record or None, not sibling, -weight, -met, entities)
+def _reached(reply: Any, limit: int) -> list[Reached]:
+    direct, others = (_rows(flat, direct=place == 0) for place, flat in enumerate(reply))
+    ids: dict[str, None] = {}
+    found = []
+    for sibling, weight, met, _, memory_id, record, mentions in (*direct, *others):
+        ids[memory_id] = None
+        if len(ids) > limit:
+            break
+        entities = tuple(map(EntityRef.parse, text(mentions).split("\n"))) if mentions else ()
+        found.append(Reached(memory_id, record or None, not sibling, -weight, -met, entities))
+    return found

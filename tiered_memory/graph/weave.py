@@ -147,20 +147,35 @@ class Weaver:
         yield from self.remembered(keys, written)
 
     def reach(
-        self, keys: ScopeKeys, query: str, times: Times, limit: int, *, least: int = 1, mentions: bool = False
-    ) -> Plan[Reach | None]:
-        """What a question reaches in a scope, up to `limit` facts, of which `least` are enough; None after a fault."""
+        self, scopes: Sequence[ScopeKeys], query: str, times: Times, limit: int, *, least: int, mentions: bool
+    ) -> Plan[list[Reach | None]]:
+        """What a question reaches in each scope, the facts of up to `limit` memories, of which `least` are enough.
+
+        None where that fails: a fault in one scope is none in another.
+        """
         try:
             (entities,) = yield from _extracted(self.config.asks, [(query, [])])
-            if mentions and entities:
-                yield from sweep_scope(keys, self._tiers)  # so that nothing which has expired is told of
-            facts = yield from stored.reach(keys, entities, limit, times, mentions=mentions)
+            for keys in scopes if mentions and entities else ():
+                yield from sweep_scope(keys, self._tiers)  # so that nothing is told of that has expired
+            found = yield from stored.reach(scopes, entities, limit, times, mentions=mentions)
+        except Exception as error:
+            entities, found = [], [error for _ in scopes]
+        reaches = []
+        for keys, facts in zip(scopes, found, strict=True):
+            reaches.append((yield from self._reached(keys, entities, facts, times)))
+            self.counters["graph_hits" if reaches[-1] and len(reaches[-1].facts) >= least else "fallbacks"] += 1
+        return reaches
+
+    def _reached(
+        self, keys: ScopeKeys, entities: Sequence[EntityRef], facts: list[Reached] | Exception, times: Times
+    ) -> Plan[Reach | None]:
+        try:
+            if isinstance(facts, Exception):
+                raise facts
             walked = (yield from self._walk(keys, entities, times)) if self.config.walk and facts else None
         except Exception as error:
             self._failed("recall", error)
-            self.counters["fallbacks"] += 1
             return None
-        self.counters["graph_hits" if len(facts) >= least else "fallbacks"] += 1
         self.counters["candidates"] += len(facts)
         return Reach(tuple(entities), facts, walked)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 
 import pytest
+from invariants import check_invariants
+from redis import Redis
 from shorthand import DAY, NOON, frozen
 
-from tiered_memory import DamagedArchive
+from tiered_memory import DamagedArchive, MemoryItem
 from tiered_memory.archive.lines import Heading, Writer
 from tiered_memory.graph import EntityRef
 
@@ -82,10 +84,57 @@ class TestFacts:
         assert copy.graph.frequencies() == {}
         assert mem.scopes().items == ["source"]
 
+    def test_of_memories(self, open_memory, redis_url, namespace):
+        """The facts of memories come back as theirs: with their times, closed and gone with them."""
+        mem = open_memory(graph={}, mode="hybrid")
+        first, copy = mem.scoped("first"), mem.scoped("copy")
+        with frozen() as time:
+            for text in ("TICKET-1 is ours", "TICKET-2 is ours"):
+                first.remember([MemoryItem(text, tier, id="x") for tier in ("semantic", "episodic")])
+                time.tick(DAY)
+            first.forget("x", "episodic")
+            first.remember("TICKET-1 broke", tier="episodic", id="x")
+            data = exported(first)
+            assert loaded(copy, data).outcomes["graph"] == {"imported": 2}
+            assert copy.graph.facts("x") != []
+            key = lambda fact: (fact.tier, fact.recorded_at)  # noqa: E731
+            assert sorted(copy.graph.facts("x"), key=key) == sorted(first.graph.facts("x"), key=key)
+            assert loaded(copy, data).outcomes["graph"] == {"skipped": 2}
+            first.remember("TICKET-3 is ours", id="x")
+            assert loaded(copy, exported(first)).outcomes["graph"] == {"imported": 1, "skipped": 1}
+            assert copy.graph.neighbors([EntityRef("Ticket", "TICKET-2")]) == []
+        with Redis.from_url(redis_url) as client:
+            check_invariants(client, namespace)
+        copy.clear("semantic")
+        copy.clear("episodic")
+        assert copy.graph.frequencies() == {}
+
+    def test_of_other_memories(self, open_memory):
+        """Facts of a memory that says something else here, or isn't here, aren't written."""
+        mem = open_memory(graph={}, mode="hybrid")
+        copy = mem.scoped("copy")
+        stated = [{"id": id, "tier": "semantic", "facts": [FACT]} for id in ("x", "y")]
+        copy.remember("b", id="x")
+        assert loaded(copy, archive(*stated)).outcomes["graph"] == {"conflict": 1, "expired": 1}
+        assert copy.graph.frequencies() == {}
+
+    def test_a_fact_that_differs(self, open_memory):
+        """Where a memory's fact is here already and differs, it stays."""
+        mem = open_memory(graph={}, mode="hybrid")
+        copy = mem.scoped("copy")
+        copy.remember("a", id="x", metadata={"entities": ["place:rome"]})
+        assert loaded(copy, archive({"id": "x", "tier": "semantic", "facts": [FACT]})).outcomes["graph"] == {
+            "conflict": 1
+        }
+        assert copy.graph.frequencies() == {ROME: 1}
+
     @pytest.mark.parametrize(
         "record",
         [
             {},
+            {"id": "x", "tier": "odd", "facts": [FACT]},
+            {"id": "x", "tier": "working", "facts": [FACT]},
+            {"id": "x", "tier": [], "facts": [FACT]},
             {"id": "", "facts": [FACT]},
             {"id": "x", "facts": []},
             {"id": "x", "facts": [FACT, FACT]},

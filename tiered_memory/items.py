@@ -24,7 +24,7 @@ from tiered_memory.clock import utc
 from tiered_memory.scope import check_scope, digest
 
 if TYPE_CHECKING:
-    from tiered_memory.graph.weave import Reach
+    from tiered_memory.graph.shares import Reach
 
 T = TypeVar("T")
 

@@ -127,8 +127,8 @@ def sweep_scope(keys: ScopeKeys, keepings: Sequence[Keeping]) -> Plan[None]:
     """Forgets what has expired in these tiers of a scope."""
     more = True
     while more:
-        arguments = (clock.now_micros(), keys.member, *addresses(keepings, keys))
-        (more,) = yield from ask(call("sweep_scope", keys.scopes, arguments))
+        now, where = clock.now_micros(), addresses(keepings, keys)
+        (more,) = yield from ask(call("sweep_scope", keys.scopes, (now, keys.member, *where)))
 
 
 def tallies(keyspace: Keyspace) -> Plan[tuple[int, dict[tuple[str, str], int]]]:

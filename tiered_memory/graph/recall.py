@@ -9,8 +9,9 @@ from attrs import evolve, frozen
 from tiered_memory.graph.entities import EntityRef
 from tiered_memory.graph.items import RetrievalPath
 from tiered_memory.graph.paths import paths
+from tiered_memory.graph.shares import Reach, Shares
 from tiered_memory.graph.times import Times
-from tiered_memory.graph.weave import Reach, Shares, Weaver
+from tiered_memory.graph.weave import Weaver
 from tiered_memory.items import Hits
 from tiered_memory.plan import Plan, join
 from tiered_memory.tiers.base import Found, Search, Tier

@@ -153,9 +153,9 @@ def _arguments(keys: ScopeKeys, entries: Iterable[IndexEntry]) -> list[str | int
 
 def _entry(keys: ScopeKeys, entry: IndexEntry) -> tuple[str | int, ...]:
     start = "" if entry.valid_from is None else clock.to_micros(entry.valid_from)
-    tier = ("", "-") if entry.tier is None else (keys.token(entry.tier), entry.tier)
-    entities = (len(entry.entities), *map(str, entry.entities))
-    return (*tier, digest(entry.memory_id), entry.memory_id, entry.text, start, *entities)
+    token, tier = ("", "-") if entry.tier is None else (keys.token(entry.tier), entry.tier)
+    named = (digest(entry.memory_id), entry.memory_id, entry.text)
+    return (token, tier, *named, start, len(entry.entities), *map(str, entry.entities))
 
 
 _Row: TypeAlias = "tuple[bool, int, int, int, str, str, bytes]"

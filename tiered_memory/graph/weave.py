@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
-
 from tiered_memory.assertions.forget import sweep_scope
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.config import GraphConfig
@@ -21,6 +19,7 @@ from tiered_memory.graph.entities import MAX_ENTITIES, EntityRef
 from tiered_memory.graph.extract import aextract
 from tiered_memory.graph.items import IndexEntry
 from tiered_memory.graph.rank import MAX_NODES, pagerank
+from tiered_memory.graph.shares import Reach
 from tiered_memory.graph.stored import Reached
 from tiered_memory.graph.times import Times
 from tiered_memory.graph.view import view
@@ -29,7 +28,6 @@ from tiered_memory.plan import Call, Plan, call
 
 if TYPE_CHECKING:
     from tiered_memory.graph.extract import EntityExtractor
-    from tiered_memory.tiers.base import Candidate
 
 _logger = logging.getLogger(__name__)
 
@@ -38,64 +36,6 @@ _INDEXED = ("recorded", "reaffirmed", "superseded", "updated")
 
 _WALKED = 100
 """Of how many memories that a walk meets it is told at the most."""
-
-_DAMPING = 3
-"""The power to which rarity is taken, so that an entity which many memories mention hardly counts."""
-
-_SIBLING = 0.5
-"""What a fact that mentions a sibling counts, beside one that mentions an entity which was asked for."""
-
-
-@frozen
-class Shares:
-    """How much memories have to do with the entities of a question, in [0, 1].
-
-    Attributes:
-        records: Of those whose facts are their own, by the numbers of their records.
-        ids: Of all memories of an id, by the id.
-    """
-
-    records: dict[str, float] = field(factory=dict)
-    ids: dict[str, float] = field(factory=dict)
-
-    def of(self, candidate: Candidate) -> float:
-        """The share of a candidate."""
-        number, id = candidate.record.rpartition(b":")[2].decode(), candidate.fields[b"id"].decode()
-        return max(self.records.get(number, 0.0), self.ids.get(id, 0.0))
-
-
-@frozen
-class Reach:
-    """What a question reached in the graph of one scope.
-
-    Attributes:
-        entities: The entities that it names.
-        facts: The facts that were reached, in their order.
-        walked: How often a walk through the graph met each memory, by its id; None: there was no walk.
-    """
-
-    entities: tuple[EntityRef, ...] = ()
-    facts: Sequence[Reached] = field(default=(), repr=False)
-    walked: Mapping[str, float] | None = field(default=None, repr=False)
-
-    @property
-    def shares(self) -> Shares:
-        """How much each memory has to do with the entities.
-
-        That is the rarity of its entities, which is 1 for one that no other memory mentions, to a power that damps
-        what many mention. A sibling's counts half, and as much less as the entity that led to it is common. After a
-        walk it is how often the walk met the memory, by the most.
-        """
-        if self.walked is not None:
-            most = max(self.walked.values(), default=1.0)
-            return Shares(ids={id: met / most for id, met in self.walked.items()})
-        shares = Shares()
-        rarities = [min(fact.weight / 1e6, 1.0) ** _DAMPING for fact in self.facts]
-        led = max((rarity for fact, rarity in zip(self.facts, rarities, strict=True) if fact.direct), default=0.0)
-        for fact, rarity in zip(self.facts, rarities, strict=True):
-            of = shares.ids if fact.record is None else shares.records
-            of.setdefault(fact.record or fact.memory_id, rarity * (1.0 if fact.direct else _SIBLING * led))
-        return shares
 
 
 class Weaver:
@@ -113,10 +53,11 @@ class Weaver:
         self.config = config
         self.counters: Counter[str] = Counter()
         self._tiers = tiers
+        self._stating = {keeping.name for keeping in tiers}
 
     def remembered(self, keys: ScopeKeys, written: Iterable[tuple[MemoryItem, Remembered]]) -> Plan[None]:
         """Indexes what has become active in a scope."""
-        active = [(item, done) for item, done in written if done.tier != "working" and done.outcome in _INDEXED]
+        active = [(item, done) for item, done in written if done.tier in self._stating and done.outcome in _INDEXED]
         if not active:
             return
         try:
@@ -134,7 +75,8 @@ class Weaver:
             IndexEntry(id, entities, memory.text, memory.at, tier)
             for (tier, id, memory), entities in zip(memories, found, strict=True)
         ]
-        self.counters["indexed"] += yield from stored.index(keys, entries)
+        indexed = yield from stored.index(keys, entries)
+        self.counters["indexed"] += indexed
 
     def promoted(self, keys: ScopeKeys, reviewed: Iterable[Reviewed]) -> Plan[None]:
         """Indexes claims that have become active."""
@@ -162,8 +104,9 @@ class Weaver:
             entities, found = [], [error for _ in scopes]
         reaches = []
         for keys, facts in zip(scopes, found, strict=True):
-            reaches.append((yield from self._reached(keys, entities, facts, times)))
-            self.counters["graph_hits" if reaches[-1] and len(reaches[-1].facts) >= least else "fallbacks"] += 1
+            reach = yield from self._reached(keys, entities, facts, times)
+            self.counters["graph_hits" if reach and len(reach.facts) >= least else "fallbacks"] += 1
+            reaches.append(reach)
         return reaches
 
     def _reached(

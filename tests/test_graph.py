@@ -529,16 +529,16 @@ class TestFaults:
 
 class TestRoundTrips:
     def test_a_batch_is_one(self):
-        """However large a batch is, it is sent in one round trip; so is a question."""
+        """However large a batch is, it is sent in one round trip; so is a question, in however many scopes."""
         keys = Keyspace("ns", 1, "").of("s")
         index = stored.index(keys, [IndexEntry(str(number), [A]) for number in range(250)])
         assert len(next(index).commands) == 3
         with pytest.raises(StopIteration):
             index.send([100, 100, 50])
-        reach = stored.reach(keys, [A, B], 10, Times.at(None, None))
-        assert len(next(reach).commands) == 1
+        reach = stored.reach([keys, keys], [A, B], 10, Times.at(None, None))
+        assert len(next(reach).commands) == 2
         with pytest.raises(StopIteration):
-            reach.send([[[], []]])
+            reach.send([[[], []], [[], []]])
 
     def test_partitions(self, open_memory):
         """Scopes in different partitions have a graph each, and all are cleared at once."""

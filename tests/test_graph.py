@@ -354,6 +354,13 @@ class TestTimes:
         graph.index("f1", [B], valid_from=NOON + DAY)
         assert graph.facts("f1")[0].valid_from == NOON + DAY
 
+    def test_pairs_of_several_facts(self, graph):
+        """What two facts of one id mention, of which one ends later, is no pair."""
+        graph.index("f1", [A])
+        graph.close("f1", NOON + 36_500 * DAY)
+        graph.index("f1", [B, C])
+        assert [(edge.source, edge.target) for edge in graph.view().edges if edge.kind != "mention"] == [(B, C)]
+
     def test_as_of(self, graph):
         """A fact is found from when it begins to hold until before it ends."""
         graph.index("f1", [A, B], valid_from=NOON)

@@ -33,6 +33,9 @@ _PAGE = 500
 
 _CLEARED = 1000
 
+Couple: TypeAlias = "tuple[EntityRef, EntityRef]"
+"""Two different entities, in their order."""
+
 
 @frozen
 class Reached:
@@ -125,7 +128,7 @@ def frequencies(keys: ScopeKeys) -> Plan[dict[EntityRef, int]]:
     return {EntityRef.parse(text(entity)): int(count) for entity, count in pairs(reply).items()}
 
 
-def together(keys: ScopeKeys, wanted: Iterable[tuple[EntityRef, EntityRef]]) -> Plan[list[int]]:
+def together(keys: ScopeKeys, wanted: Iterable[Couple]) -> Plan[list[int]]:
     """How many facts mention both entities of each pair."""
     commands: list[Command] = [
         ("ZINTERCARD", 2, keys.mentions(str(first)), keys.mentions(str(second))) for first, second in wanted
@@ -133,7 +136,7 @@ def together(keys: ScopeKeys, wanted: Iterable[tuple[EntityRef, EntityRef]]) -> 
     return (yield from ask(*commands))
 
 
-def couples(entities: Iterable[EntityRef]) -> list[tuple[EntityRef, EntityRef]]:
+def couples(entities: Iterable[EntityRef]) -> list[Couple]:
     """All pairs of different entities, each in their order."""
     return list(combinations(sorted(entities), 2))
 

@@ -8,6 +8,7 @@ from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.graph import stored
 from tiered_memory.graph.entities import EntityRef
 from tiered_memory.graph.items import GraphEdge, GraphView, Node
+from tiered_memory.graph.stored import Couple
 from tiered_memory.graph.times import Times
 from tiered_memory.plan import Plan
 
@@ -17,6 +18,7 @@ def view(keys: ScopeKeys, limit: int, times: Times) -> Plan[GraphView]:
     found: dict[Node, None] = {}
     facts: dict[str, dict[EntityRef, None]] = {}
     texts: dict[str, str] = {}
+    together: set[Couple] = set()
     start, more = 0, True
     while more and len(found) <= limit:
         page = yield from stored.newest(keys, start)
@@ -27,10 +29,11 @@ def view(keys: ScopeKeys, limit: int, times: Times) -> Plan[GraphView]:
                 found |= dict.fromkeys((fact.memory_id, *entities))
                 facts.setdefault(fact.memory_id, {}).update(dict.fromkeys(entities))
                 texts.setdefault(fact.memory_id, fact.text)
+                together.update(stored.couples(entities))  # by fact: an id may have several
     nodes = dict.fromkeys(islice(found, limit))
     shown = {fact: [entity for entity in facts[fact] if entity in nodes] for fact in nodes if isinstance(fact, str)}
     mentions = [GraphEdge("mention", entity, fact) for fact, entities in shown.items() for entity in entities]
-    couples = sorted({couple for entities in shown.values() for couple in stored.couples(entities)})
+    couples = sorted(couple for couple in together if nodes.keys() >= set(couple))
     counts = yield from stored.together(keys, couples)
     pairs = [GraphEdge("co-occurrence", *couple, count) for couple, count in zip(couples, counts, strict=True)]
     return GraphView(tuple(nodes), (*mentions, *pairs), len(found) > limit, {fact: texts[fact] for fact in shown})

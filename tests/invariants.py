@@ -17,7 +17,7 @@ from tiered_memory.scope import digest
 TIERS = ("working", "semantic", "episodic", "procedural")
 STATUSES = ("active", "candidate", "superseded")
 _SHARED = ("scopes", "sequence", "counts", "holding", "due", "meta")
-_BESIDE = (*_SHARED, *STORE_KINDS, *GRAPH_KINDS, "mentions")
+_BESIDE = (*_SHARED, *STORE_KINDS, *GRAPH_KINDS, "mentions", "session", "paths", "file", "jobs")
 
 
 @define
@@ -189,6 +189,8 @@ class _Partition:
             own = [self.of(decode_scope(member), records) for records in (self.records, self.documents)]
             held += check_views(self.client, keys, *own)
             held += check_graph(self.client, keys, own[0])
+            lists = (keys.files, keys.key("sessions", "tree"), *keys.jobs[:4])
+            held += sum(self.client.zcard(name) for name in lists)
             assert int(self.shared["holding"][member]) == held > 0, "a listed scope holds nothing"
         assert set(self.shared.get("holding", ())) == set(self.scopes)
 

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- with: files
 -- Deletes a scope's files: ARGV is the scope as a member, the token of its files, and how many at the most.
 -- Answers 1 when there may be more.

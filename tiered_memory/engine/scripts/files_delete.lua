@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- with: files
 -- Deletes a file, or a folder with all that is below: ARGV is the scope as a member, the token of its files, the path,
 -- the SHA-256 that must stand there ('' for any), and 'all' to delete folders.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Forgets: ARGV is now, the scope as a member, a digest ('' for all), a number ('' for all that stands or waits there),
 -- how many at the most, then the tiers to forget in (token, name, kind).
 -- Answers how many memories were forgotten, and whether there may be more.

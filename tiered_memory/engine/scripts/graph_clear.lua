@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- with: graph
 -- Clears a scope's graph: ARGV is the scope as a member, the token of its graph, and how many facts at the most.
 -- Answers 1 when there may be more. A fact that is not as we wrote it goes too; what it left behind goes in the end.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- with: graph
 -- Forgets all facts of memories: ARGV is the scope as a member, the token of its graph, and ids as `read_ids` reads them.
 -- Answers how many facts that were.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Drops history: ARGV is now, the scope as a member, the tier (token, name, kind), how many superseded ones to keep at
 -- each id, the time in µs before which one must have been superseded to go ('' for any), then digests of ids.
 -- Answers how many were dropped.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Rejects all that waits at an id: ARGV is now, the scope as a member, the tier (token, name, kind), the id's digest,
 -- and the version of a claim there that was seen ('' for any); of that only the state of the id matters.
 -- Answers 'rejected', 'no_candidate' or 'conflict', then as `promote` does what waited and what stands there.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- with: commits, sessions
 -- Removes a scope's sessions, and what is known of commits: ARGV is the scope as a member, the token of its store, and
 -- how many at the most. Answers 1 when there may be more.

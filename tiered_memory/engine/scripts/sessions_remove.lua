@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- with: commits, sessions
 -- Removes a session, and what is known of its commits: ARGV is the scope as a member, the token of its store, the id.
 -- Answers how many messages went, or -1 when there is no such session.

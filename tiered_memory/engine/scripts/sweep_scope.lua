@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Forgets what has expired in tiers of a scope: ARGV is now, the scope as a member, then the tiers (token, name, kind).
 -- Answers 1 when there may be more.
 local now, more = tonumber(ARGV[1]), false

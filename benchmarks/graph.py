@@ -115,6 +115,7 @@ def recall(handle: ScopedMemory, workload: Workload) -> Iterator[dict[str, Any]]
         ways = {way: _asking(handle, way, questions, found[way]) for way in WAYS}
         for row in compared(ways, len(questions), BLOCKS):
             hits = found[row["graph"]]
+            assert not any(each.degraded for each in hits.values())
             right = [any(hit.id == each.about for hit in hits[place]) for place, each in enumerate(questions)]
             yield {"questions name": kind} | row | {"finds it": sum(right) / len(right)}
 

@@ -65,9 +65,8 @@ def ticket(number: int) -> EntityRef:
 
 def item(fact: IndexEntry, name: str | None = None) -> MemoryItem:
     """The memory of a fact: its metadata names the tickets, its text doesn't."""
-    return MemoryItem(
-        fact.text, id=name or fact.memory_id, metadata={"entities": [str(each) for each in fact.entities]}
-    )
+    named = [str(entity) for entity in fact.entities]
+    return MemoryItem(fact.text, id=name or fact.memory_id, metadata={"entities": named})
 
 
 def _rows(random: np.random.Generator, ranks: int, bounds: tuple[int, int], number: int) -> list[list[int]]:

@@ -76,11 +76,9 @@ class TestMeasure:
             assert (row["p50 / off"] == row["p95 / off"] == 1) is (row["graph"] == "off")
 
     def test_finds(self, tables):
-        """The graph finds what a question that names rare tickets is about, however little else leads there."""
+        """Among few memories each way finds the one that a question is about."""
         _, recalls, _ = tables.values()
-        found = {row["graph"]: row["finds it"] for row in recalls if row["questions name"] == "rare ones"}
-        assert found["filter"] == 1
-        assert found["boost"] >= found["off"] > 0
+        assert {row["finds it"] for row in recalls} == {1}
 
     def test_nothing_left(self, tables, redis_url):
         """No memory of the benchmark is left in Redis, nor any of its graph."""

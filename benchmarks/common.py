@@ -110,22 +110,29 @@ Call = Callable[[int], object]
 Seconds = NDArray[np.float64]
 
 
-def interleave(raw: Call, ours: Call, calls: int, blocks: int, reset: Call | None = None) -> tuple[Seconds, Seconds]:
-    """How long each call took, in seconds, for both sides as arrays of shape [blocks, calls].
+def take_turns(sides: Sequence[Call], calls: int, blocks: int, reset: Call | None = None) -> Seconds:
+    """How long each call took, in seconds, as an array of shape [sides, blocks, calls].
 
     The sides take turns, and in who goes first. After each call `reset` undoes it, outside the timing. Every
     call is made once before the timing begins, so that caches are warm.
     """
-    taken = np.zeros((2, blocks, calls))
+    taken = np.zeros((len(sides), blocks, calls))
     for block in range(-1, blocks):
         for number in range(calls):
-            for side in (0, 1) if (block + number) % 2 else (1, 0):
+            for turn in range(len(sides)):
+                side = (block + number + turn) % len(sides)
                 start = perf_counter()
-                (raw, ours)[side](number)
+                sides[side](number)
                 taken[side, block, number] = perf_counter() - start
                 if reset is not None:
                     reset(number)
-    return taken[0], taken[1]
+    return taken
+
+
+def interleave(raw: Call, ours: Call, calls: int, blocks: int, reset: Call | None = None) -> tuple[Seconds, Seconds]:
+    """How long each call of two sides took that take turns, in seconds, as arrays of shape [blocks, calls]."""
+    raw_taken, our_taken = take_turns([raw, ours], calls, blocks, reset)
+    return raw_taken, our_taken
 
 
 def summarize(raw: Seconds, ours: Seconds) -> dict[str, float]:

@@ -39,6 +39,15 @@ class TestInterleave:
         assert timed.count("raw") == timed.count("ours") == 4
         assert sorted(timed[::2]) == ["ours", "ours", "raw", "raw"]
 
+    def test_many_sides(self):
+        """However many sides take turns, each goes first equally often, and has times of its own."""
+        calls = []
+        sides = [lambda number, side=side: calls.append(side) for side in range(3)]
+        assert common.take_turns(sides, calls=3, blocks=2).shape == (3, 2, 3)
+        turns = [calls[start : start + 3] for start in range(0, len(calls), 3)]
+        assert all(sorted(turn) == [0, 1, 2] for turn in turns)
+        assert sorted(turn[0] for turn in turns[3:]) == [0, 0, 1, 1, 2, 2]
+
     def test_ratio(self):
         """The ratio is the median over the blocks, so that one disturbed block doesn't count."""
         raw = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [9.0, 9.0, 9.0]])

@@ -44,6 +44,11 @@ class Where:
         return Where(f"({self.query}) {query}", self.parameters | parameters, self.keys)
 
     @property
+    def all_that_stands(self) -> bool:
+        """Whether that is all that is believed now in a tier of a scope."""
+        return self.query == ACTIVE and self.keys is None
+
+    @property
     def only(self) -> tuple[str | int, ...]:
         """The part of a command that keeps to the keys."""
         return () if self.keys is None else ("INKEYS", len(self.keys), *self.keys)
@@ -80,8 +85,9 @@ def hybrid(
     """
     count, neighbours = counts
     given = _flat(where.parameters)
-    searched = (scope.index, where.query, count, scope.token(tier), neighbours, len(where.only), *where.only)
-    return call("hybrid", scope.scopes, (*searched, len(given), *given, len(fields), *fields, *vector, *terms))
+    searched = (scope.index, where.query, count, scope.token(tier), "all" if where.all_that_stands else "")
+    lists = (len(where.only), *where.only, len(given), *given, len(fields), *fields)
+    return call("hybrid", scope.scopes, (*searched, neighbours, *lists, *vector, *terms))
 
 
 def _flat(parameters: Parameters) -> list[str | bytes | int | float]:

@@ -10,14 +10,18 @@ from tiered_memory.graph.entities import EntityRef
 from tiered_memory.graph.items import RetrievalPath
 from tiered_memory.graph.paths import paths
 from tiered_memory.graph.shares import Reach, Shares
+from tiered_memory.graph.stored import READ
 from tiered_memory.graph.times import Times
-from tiered_memory.graph.weave import Weaver
+from tiered_memory.graph.weave import Wanted, Weaver
 from tiered_memory.items import Hits
 from tiered_memory.plan import Plan, join
 from tiered_memory.tiers.base import Found, Search, Tier
 
 _BOOSTED = 100
 """How many facts that a question reaches are boosted at the most."""
+
+_BOOST_READS = 400
+"""How many facts are looked at for these; what so many others mention too says little."""
 
 _FILTERED = 1000
 """Among how many memories that a question reaches a filter searches at the most."""
@@ -71,7 +75,7 @@ def boosted(
 
     A few of those that only the graph knows of are among it: a boost may rescue, and hides nothing.
     """
-    reaches = yield from _reached(searches, weaver, _BOOSTED, 1, trace=trace)
+    reaches = yield from _reached(searches, weaver, Wanted(_BOOSTED, _BOOST_READS, 1, trace))
     shares = [reach.shares if reach else Shares() for reach in reaches]
     named = [_among(search, share, _RESCUED) for search, share in zip(searches, shares, strict=True)]
     plain, among, rest = yield from _ask(tiers, searches, named, others)
@@ -84,7 +88,8 @@ def filtered(
     tiers: Sequence[Tier], searches: Sequence[Search], weaver: Weaver, others: Sequence[Plan[Found]], *, trace: bool
 ) -> Plan[Guided]:
     """What the tiers find among the memories that the graph names, and what else they find, to fill up with."""
-    reaches = yield from _reached(searches, weaver, _FILTERED, weaver.config.least_hits, trace=trace)
+    wanted = Wanted(_FILTERED, READ, weaver.config.least_hits, trace)
+    reaches = yield from _reached(searches, weaver, wanted)
     enough = [reach if reach and len(reach.facts) >= weaver.config.least_hits else Reach() for reach in reaches]
     named = [_among(search, reach.shares, _FILTERED) for search, reach in zip(searches, enough, strict=True)]
     plain, among, rest = yield from _ask(tiers, searches, named, others)
@@ -101,12 +106,10 @@ def _ask(
     return found[:half], found[half : 2 * half], found[2 * half :]
 
 
-def _reached(
-    searches: Sequence[Search], weaver: Weaver, limit: int, least: int, *, trace: bool
-) -> Plan[list[Reach | None]]:
+def _reached(searches: Sequence[Search], weaver: Weaver, wanted: Wanted) -> Plan[list[Reach | None]]:
     """What the question reaches in the scope of each search."""
     scopes, times = [search.scope for search in searches], Times.of(searches[0].as_of)
-    return (yield from weaver.reach(scopes, searches[0].query, times, limit, least=least, mentions=trace))
+    return (yield from weaver.reach(scopes, searches[0].query, times, wanted))
 
 
 def _among(search: Search, shares: Shares, most: int) -> Search:

@@ -23,7 +23,7 @@ from tiered_memory.plan import Command, Plan, ask
 from tiered_memory.scope import digest
 
 READ = 1000
-"""How many facts are read at the most to find those that mention entities; as many for their siblings."""
+"""How many facts are read to find those that mention entities, unless fewer are wanted; as many for their siblings."""
 
 _AT_ONCE = 100
 """How many facts one script indexes or forgets, so that it never holds up the server for long."""
@@ -107,16 +107,22 @@ def newest(keys: ScopeKeys, start: int, count: int = _PAGE) -> Plan[list[StoredF
 
 
 def reach(
-    keys: Sequence[ScopeKeys], entities: Sequence[EntityRef], limit: int, times: Times, *, mentions: bool = False
+    keys: Sequence[ScopeKeys],
+    entities: Sequence[EntityRef],
+    limit: int,
+    times: Times,
+    *,
+    read: int = READ,
+    mentions: bool = False,
 ) -> Plan[list[list[Reached] | Exception]]:
     """In each scope the facts of up to `limit` memories that mention entities or a sibling of theirs, in their order.
 
-    For a scope whose graph can't be read it is the error.
+    No more than `read` facts are looked at for either. For a scope whose graph can't be read it is the error.
     """
     if not entities:
         return [[] for _ in keys]
     bounds: tuple[float | str, ...] = (times.from_most, times.to_least, times.known_by, "mentions" if mentions else "")
-    named = (limit, READ, *bounds, *map(str, entities))
+    named = (limit, read, *bounds, *map(str, entities))
     commands = [call("graph_reach", each.scopes, (each.token("graph"), *named)) for each in keys]
     replies = yield from ask(*commands, keep_errors=True)
     return [ours(reply) if isinstance(reply, Exception) else _reached(reply, limit) for reply in replies]

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from tiered_memory.assertions.forget import sweep_scope
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.config import GraphConfig
@@ -36,6 +38,23 @@ _INDEXED = ("recorded", "reaffirmed", "superseded", "updated")
 
 _WALKED = 100
 """Of how many memories that a walk meets it is told at the most."""
+
+
+@frozen
+class Wanted:
+    """What a recall wants of the graph.
+
+    Attributes:
+        limit: The facts of how many memories.
+        read: How many facts are looked at for them.
+        least: How many are enough.
+        mentions: Whether it is to be told what they mention.
+    """
+
+    limit: int
+    read: int
+    least: int
+    mentions: bool
 
 
 class Weaver:
@@ -88,24 +107,24 @@ class Weaver:
                 written.append((item, Remembered(each.id, each.tier, keys.scope, outcome)))
         yield from self.remembered(keys, written)
 
-    def reach(
-        self, scopes: Sequence[ScopeKeys], query: str, times: Times, limit: int, *, least: int, mentions: bool
-    ) -> Plan[list[Reach | None]]:
-        """What a question reaches in each scope, the facts of up to `limit` memories, of which `least` are enough.
+    def reach(self, scopes: Sequence[ScopeKeys], query: str, times: Times, wanted: Wanted) -> Plan[list[Reach | None]]:
+        """What a question reaches in each scope.
 
         None where that fails: a fault in one scope is none in another.
         """
         try:
             (entities,) = yield from _extracted(self.config.asks, [(query, [])])
-            for keys in scopes if mentions and entities else ():
+            for keys in scopes if wanted.mentions and entities else ():
                 yield from sweep_scope(keys, self._tiers)  # so that nothing is told of that has expired
-            found = yield from stored.reach(scopes, entities, limit, times, mentions=mentions)
+            found = yield from stored.reach(
+                scopes, entities, wanted.limit, times, read=wanted.read, mentions=wanted.mentions
+            )
         except Exception as error:
             entities, found = [], [error for _ in scopes]
         reaches = []
         for keys, facts in zip(scopes, found, strict=True):
             reach = yield from self._reached(keys, entities, facts, times)
-            self.counters["graph_hits" if reach and len(reach.facts) >= least else "fallbacks"] += 1
+            self.counters["graph_hits" if reach and len(reach.facts) >= wanted.least else "fallbacks"] += 1
             reaches.append(reach)
         return reaches
 

@@ -1,15 +1,18 @@
 #!lua flags=no-writes
 -- What is near to a vector, and what shares terms with a question by the weights that the searched rows themselves give
 -- to terms: what others wrote into the same index has no part in it. ARGV is the index, which rows are searched, how
--- many each search gives, the token of the tier, of how many of the best by terms the neighbours come too (-1 where
--- places don't matter), then lists that begin with their length: arguments that keep to some keys, parameters with their
--- names, fields; then the vector's field ('' for no such search), the vector, and the terms. Answers how many rows are
--- searched, how many of them hold each term, the rows that were found: key, place in the tier's order or -1, fields; how
--- long that order is, and how many rows expired meanwhile.
-local index, where, most, tier = ARGV[1], '(' .. ARGV[2] .. ')', ARGV[3], { token = ARGV[4], name = '' }
-local neighbours, at = tonumber(ARGV[5]), 7 + tonumber(ARGV[6])
-local order, slots = key('order', tier.token), key('slots', tier.token)
-local only = { unpack(ARGV, 7, at - 1) }
+-- many each search gives, the token of the tier, 'all' if all that stands in the tier is searched, of how many of the
+-- best by terms the neighbours come too (-1 where places don't matter), then lists that begin with their length:
+-- arguments that keep to some keys, parameters with their names, fields; then the vector's field ('' for no such
+-- search), the vector, and the terms. Answers how many rows are searched, how many of them hold each term, the rows that
+-- were found: key, place in the tier's order or -1, fields; how long that order is, and how many rows expired meanwhile.
+local index, where, most, token = ARGV[1], '(' .. ARGV[2] .. ')', ARGV[3], ARGV[4]
+local order, slots = key('order', token), key('slots', token)
+local standing = redis.call('HLEN', slots)
+if standing == 0 then return { 0, {}, {}, 0, 0 } end
+
+local everything, neighbours, at = ARGV[5] == 'all', tonumber(ARGV[6]), 8 + tonumber(ARGV[7])
+local only = { unpack(ARGV, 8, at - 1) }
 local parameters = { unpack(ARGV, at + 1, at + tonumber(ARGV[at])) }
 at = at + 1 + #parameters
 local fields = { unpack(ARGV, at + 1, at + tonumber(ARGV[at])) }
@@ -73,7 +76,7 @@ end
 local rows, having = 0, {}
 
 local function fitting()
-  rows = count(where, {})
+  rows = everything and standing or count(where, {}) -- counting rows takes time in proportion to them
   local names, wanted, given = {}, {}, {}
   for place, term in ipairs(terms) do
     having[place] = count(where .. ' @terms:$term', { 'term', term })

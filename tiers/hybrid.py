@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from tiered_memory import ranking
 from tiered_memory.assertions.fields import as_written, expired, is_of
-from tiered_memory.engine.reply import Fields, pairs
-from tiered_memory.engine.search import hybrid
+from tiered_memory.engine.reply import Fields
+from tiered_memory.engine.search import Nearby, hybrid, nearby
 from tiered_memory.plan import Plan, ask
 from tiered_memory.relevance import LEAST_SHARE, MORE_CANDIDATES, Corpus, Row, relevance, words
 from tiered_memory.tiers.base import Candidate, Found, Search
@@ -40,7 +40,7 @@ def by_words_too(tier: VectorTier, search: Search) -> Plan[Found]:
         command = hybrid(search.scope, tier.name, where, vector, question.terms, wanted, (count, neighbours))
         ((rows, having, found, size, gone),) = yield from ask(command, hurried=True)
         with as_written():
-            candidates = list(_candidates(search, found))
+            candidates = list(_candidates(search, nearby(found, wanted)))
         if len(candidates) >= search.k or len(candidates) == len(found) + gone or len(found) + gone < count:
             lowest = min((each.similarity for each in candidates if each.similarity is not None), default=0.0)
             return Found(tier, search, candidates, Corpus(rows, having), size, lowest)
@@ -54,23 +54,19 @@ def _neighbours(tier: VectorTier, search: Search) -> int:
     return _NEIGHBOURS_OF if search.among is None else 0
 
 
-def _candidates(search: Search, found: Sequence[Any]) -> Iterator[Candidate]:
-    for key, place, values in found:
-        fields = pairs(values)
-        if is_of(fields, search.scope) and not expired(fields, search.now):
-            yield Candidate(fields, 0.0, _cosine(search, fields), {}, place, key)
+def _candidates(search: Search, found: Iterable[Nearby]) -> Iterator[Candidate]:
+    for row in found:
+        if is_of(row.fields, search.scope) and not expired(row.fields, search.now):
+            similarity = _cosine(search, row.fields) if row.similarity is None else row.similarity
+            yield Candidate(row.fields, 0.0, similarity, {}, row.place, row.key)
 
 
 def _cosine(search: Search, fields: Fields) -> float | None:
-    """The cosine of a row; of one that only its words have found, if it was asked for."""
-    if b"distance" in fields:
-        return ranking.similarity(float(fields[b"distance"]))
+    """The cosine of a row that only its words have found, if it was asked for."""
     vector = fields.get(search.keyspace.vector.encode())
-    return (
-        None
-        if vector is None or search.vector is None
-        else ranking.cosines([vector], search.vector, search.keyspace.numbers)[0]
-    )
+    if vector is None or search.vector is None:
+        return None
+    return ranking.cosines([vector], search.vector, search.keyspace.numbers)[0]
 
 
 def rate(found: Sequence[Found]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from attrs import frozen
 
+from tiered_memory import ranking
 from tiered_memory.engine.keys import ScopeKeys
+from tiered_memory.engine.reply import Fields
 from tiered_memory.engine.scripts import call
 from tiered_memory.plan import Command
 
@@ -69,25 +72,50 @@ def leading(index: str, where: Where, by: str, fields: Sequence[str], count: int
 
 def hybrid(
     scope: ScopeKeys,
-    tier: str,
+    tier: str | None,
     where: Where,
     vector: tuple[str, bytes],
     terms: Sequence[str],
     fields: Sequence[str],
     counts: tuple[int, int],
 ) -> Command:
-    """The rows of a tier that are near to a vector, and those that share terms.
+    """The rows of a tier, or of none, that are near to a vector, and those that share terms.
 
     Each search gives as many rows as the first of `counts` says; the second says of how many of the best by terms
     the neighbours come too, or is -1 where places in the order don't matter. A nameless vector isn't searched for.
-    Answered by how many rows are searched, how many of them hold each term, the rows (key, place in the tier's
-    order or -1, names and values), how long that order is, and how many rows expired meanwhile.
+    Each row has the first of `fields`. Answered by how many rows are searched, how many of them hold each term, the
+    rows as `Nearby` reads them, how long the tier's order is, and how many rows expired meanwhile.
     """
     count, neighbours = counts
     given = _flat(where.parameters)
-    searched = (scope.index, where.query, count, scope.token(tier), "all" if where.all_that_stands else "")
+    token = "" if tier is None else scope.token(tier)
+    searched = (scope.index, where.query, count, token, "all" if where.all_that_stands else "")
     lists = (len(where.only), *where.only, len(given), *given, len(fields), *fields)
     return call("hybrid", scope.scopes, (*searched, neighbours, *lists, *vector, *terms))
+
+
+class Nearby(NamedTuple):
+    """A row that `hybrid` found.
+
+    Attributes:
+        key: Its key.
+        place: Its place in its tier's order, or -1.
+        similarity: Its cosine, where the vector has found it.
+        fields: Its fields.
+    """
+
+    key: bytes
+    place: int
+    similarity: float | None
+    fields: Fields
+
+
+def nearby(found: Sequence[Any], fields: Sequence[str]) -> Iterator[Nearby]:
+    """The rows of an answer of `hybrid`; to be called within `as_written`."""
+    names = [name.encode() for name in fields]
+    for key, place, distance, values in found:
+        held = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+        yield Nearby(key, place, None if distance is None else ranking.similarity(float(distance)), held)
 
 
 def _flat(parameters: Parameters) -> list[str | bytes | int | float]:

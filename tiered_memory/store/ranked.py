@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias, get_args
 from attrs import frozen
 
 from tiered_memory import ranking
+from tiered_memory.assertions.fields import as_written
 from tiered_memory.engine.keys import ScopeKeys
-from tiered_memory.engine.reply import Fields, pairs
-from tiered_memory.engine.search import hybrid
+from tiered_memory.engine.search import Nearby, hybrid, nearby
 from tiered_memory.errors import EmbeddingError, IndexUnavailable, InvalidQuery
 from tiered_memory.operation import Blocking, NonBlocking, operation
 from tiered_memory.plan import Plan, ask, embed, opened
@@ -159,31 +159,30 @@ def _rank(asked: _Asked, count: int) -> Plan[Ranked]:
     if not asked.vector[0] and not asked.question.terms:
         return [], True
     keys, terms = asked.keys, asked.question.terms
-    command = hybrid(
-        keys, "documents", rows_of(keys, asked.under), asked.vector, terms, (*INDEXED, "terms"), (count, 0)
-    )
+    fields = (*INDEXED, "terms")
+    command = hybrid(keys, None, rows_of(keys, asked.under), asked.vector, terms, fields, (count, -1))
     ((rows, having, found, _, gone),) = yield from ask(command, hurried=True)
-    fields = [pairs(values) for _, _, values in found]
-    candidates = _passing(asked, fields, _rows(asked.question, Corpus(rows, having), fields))
+    with as_written():
+        near = list(nearby(found, fields))
+    candidates = _passing(asked, near, _rows(asked.question, Corpus(rows, having), near))
     # whatever shares a word passes, and what is less near than one that doesn't pass doesn't either
     return candidates, len(found) + gone < count or len(candidates) < count
 
 
-def _rows(question: Question, corpus: Corpus, fields: Sequence[Fields]) -> list[Row]:
+def _rows(question: Question, corpus: Corpus, found: Sequence[Nearby]) -> list[Row]:
     """What each row has to do with the question."""
-    cosines = [None if b"distance" not in each else ranking.similarity(float(each[b"distance"])) for each in fields]
-    least = min((cosine for cosine in cosines if cosine is not None), default=0.0)
-    fitting = words(question, corpus, [each.get(b"terms", b"").split() for each in fields])
-    return [Row(*fit, cosine, least) for fit, cosine in zip(fitting, cosines, strict=True)]
+    least = min((each.similarity for each in found if each.similarity is not None), default=0.0)
+    fitting = words(question, corpus, [each.fields.get(b"terms", b"").split() for each in found])
+    return [Row(*fit, each.similarity, least) for fit, each in zip(fitting, found, strict=True)]
 
 
-def _passing(asked: _Asked, fields: Sequence[Fields], rows: Sequence[Row]) -> list[Candidate]:
+def _passing(asked: _Asked, found: Sequence[Nearby], rows: Sequence[Row]) -> list[Candidate]:
     """The rows that share a word with the question, or are near enough, in their order."""
     passing = []
-    for each, row, score in zip(fields, rows, relevance(rows), strict=True):
+    for each, row, score in zip(found, rows, relevance(rows), strict=True):
         near = row.similarity is not None and (asked.least is None or row.similarity >= asked.least)
         if row.matched or near:
-            passing.append(candidate(asked.keys, each, round(score, 9)))
+            passing.append(candidate(asked.keys, each.fields, round(score, 9)))
     return in_order(passing)
 
 

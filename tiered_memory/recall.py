@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
@@ -16,7 +17,7 @@ from tiered_memory.assertions.surface import marking
 from tiered_memory.checks import check_count, check_id, is_number
 from tiered_memory.config import GraphMode
 from tiered_memory.engine.keys import Keyspace
-from tiered_memory.errors import InvalidQuery
+from tiered_memory.errors import EmbedderUnavailable, InvalidQuery
 from tiered_memory.graph.recall import boosted, filtered
 from tiered_memory.items import Hits, Mode, RecalledMemory, Status
 from tiered_memory.plan import Plan, call, embed, join, opened
@@ -27,6 +28,8 @@ from tiered_memory.tiers.base import Candidate, Found, Search, Tier
 from tiered_memory.tiers.enabled import Tiers
 from tiered_memory.tiers.hybrid import rate
 from tiered_memory.tokens import TokenCounter
+
+_logger = logging.getLogger(__name__)
 
 _MOST_KEYS = 1000
 """Among how many ids one search looks at the most; more are several searches in one round trip."""
@@ -98,8 +101,9 @@ def recall(request: Request, tiers: Tiers, floor: float | None) -> Plan[Hits]:
     if request.k == 0 or not request.tiers or not request.scopes or request.among == ():
         return Hits()
     keyspace = yield from opened()
-    searches = yield from _searches(request, tiers, keyspace, floor)
-    hits = yield from _found(request, tiers, searches)
+    vector, degraded = yield from _vector(request, tiers)
+    hits = yield from _found(request, tiers, _searches(request, tiers, keyspace, floor, vector))
+    hits.degraded = (*degraded, *hits.degraded)
     if tiers.reranker is not None and request.query.strip():
         yield from rerank(tiers.reranker, request.query, hits)
     del hits[request.k :]
@@ -173,15 +177,32 @@ def _hit(found: Found, candidate: Candidate) -> RecalledMemory:
     )  # fmt: skip
 
 
-def _searches(request: Request, tiers: Tiers, keyspace: Keyspace, floor: float | None) -> Plan[list[Search]]:
+def _asks(request: Request) -> bool:
+    """Whether anything is asked that a tier must search for."""
+    return bool(request.query.strip()) and any(tier.embeds for tier in request.tiers)
+
+
+def _vector(request: Request, tiers: Tiers) -> Plan[tuple[bytes | None, tuple[str, ...]]]:
+    """The query's vector, and what is missing without it: where words are searched for too, these may do."""
+    mode = request.mode or tiers.mode
+    if mode == "text" or not _asks(request):
+        return None, ()
+    try:
+        (embedding,) = yield from embed([request.query])
+    except EmbedderUnavailable as error:
+        if mode == "vector" or not tiers.defers:
+            raise
+        _logger.warning("the embedder is out of reach (%s); memories are found by their words alone", error.code)
+        return None, ("embedder",)
+    return embedding.vector, ()
+
+
+def _searches(
+    request: Request, tiers: Tiers, keyspace: Keyspace, floor: float | None, vector: bytes | None
+) -> list[Search]:
     """The same recall as each scope is asked it."""
     mode = request.mode or tiers.mode
-    asks = bool(request.query.strip()) and any(tier.embeds for tier in request.tiers)
-    vector: bytes | None = None
-    if asks and mode != "text":
-        (embedding,) = yield from embed([request.query])
-        vector = embedding.vector
-    question = Question.of(request.query) if asks and mode != "vector" else None
+    question = Question.of(request.query) if mode != "vector" and _asks(request) else None
     k = request.k if tiers.reranker is None else max(request.k, tiers.reranked)
     weight = 0.0 if tiers.weaver is None else tiers.weaver.config.weight
     now = clock.now_micros()

@@ -45,6 +45,7 @@ class Tiers:
         self.gate = Gate(config.gate)
         self.default = self[config.default_tier].name
         self.mode = config.mode
+        self.defers = config.embedder_down == "defer"
         self.weaver = None if config.graph is None else Weaver(config.graph, self.stating)
         self.reranker, self.reranked = config.reranker, config.reranked
 

@@ -141,12 +141,12 @@ local function change_expiry(item, number)
   end
 end
 
--- The vector and the terms, which metadata may change too: it says who speaks.
+-- The vector or what is to be embedded, and the terms, which metadata may change too: it says who speaks.
 local function found_by(item)
   local found = {}
   for place = 1, #item.fields, 2 do
     local name = item.fields[place]
-    if name == 'terms' or string.sub(name, 1, 7) == 'vector_' then
+    if name == 'terms' or name == 'to_embed' or string.sub(name, 1, 7) == 'vector_' then
       found[#found + 1], found[#found + 2] = name, item.fields[place + 1]
     end
   end
@@ -162,7 +162,10 @@ local function reaffirm(item, number, old)
   elseif tier.refreshes then
     changed = joined(changed, { 'at', given(item.at, ARGV[1]) })
   end
-  if item.metadata ~= '' then changed = joined(changed, { 'metadata', item.metadata }, found_by(item)) end
+  if item.metadata ~= '' then
+    changed = joined(changed, { 'metadata', item.metadata }, found_by(item))
+    if in_tree.outdate then in_tree.outdate(number) end
+  end
   redis.call('HSET', record_key(number), unpack(changed))
   retain(tier, item.digest, update and item.importance or old.importance, uses, ARGV[1])
   if item.expires ~= '' then change_expiry(item, number) end

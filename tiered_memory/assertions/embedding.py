@@ -9,14 +9,13 @@ from attrs import frozen
 
 from tiered_memory import clock
 from tiered_memory.assertions.keeping import Keeping
-from tiered_memory.checks import check_id
 from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.engine.reply import text
 from tiered_memory.engine.scripts import call
-from tiered_memory.errors import EmbedderUnavailable, EmbeddingError, InvalidItem
+from tiered_memory.errors import EmbedderUnavailable, EmbeddingError
 from tiered_memory.plan import Embedding, Plan, ask, embed, opened
 from tiered_memory.scope import digest
-from tiered_memory.store.handling import DeferJob, FailJob
+from tiered_memory.store.handling import DeferJob, FailJob, memories_of
 from tiered_memory.store.queue import Job
 
 _ROUNDS = 10
@@ -60,9 +59,10 @@ def embed_memories(job: Job) -> Plan[None]:
 
 def _named(job: Job) -> tuple[Keeping, list[str]]:
     """The tier and the ids that a job names; the tier needn't be one of this memory's own."""
+    tier, ids = memories_of(job)
     try:
-        return Keeping(name=job.payload["tier"]), [check_id(id) for id in job.payload["ids"]]
-    except (KeyError, TypeError, ValueError, InvalidItem):
+        return Keeping(name=tier), ids
+    except ValueError:
         raise FailJob("invalid_payload", again=False) from None
 
 

@@ -8,9 +8,10 @@ from typing import Literal
 
 from attrs import frozen
 
-from tiered_memory.assertions.deferred import embedding_jobs
+from tiered_memory.assertions.deferred import KIND as EMBED
 from tiered_memory.assertions.fields import own_fields
 from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.assertions.memory_jobs import memory_jobs
 from tiered_memory.assertions.views import Work, document_fields, view_arguments, view_uri
 from tiered_memory.checks import encode_metadata
 from tiered_memory.clock import to_micros
@@ -74,7 +75,7 @@ def write(keyspace: Keyspace, scope: str | None, entries: Sequence[Entry], now: 
         arguments += [*keeping.address(keys), keeping.most, keeping.idle, keeping.half_life, keeping.rules]
     for entry in entries:
         arguments += _item(entry, places[entry.keeping], keys, keyspace.vector, now)
-    deferred = embedding_jobs((entry.keeping.name, entry.item.key) for entry in entries if entry.deferred)
+    deferred = memory_jobs(EMBED, ((entry.keeping.name, entry.item.key) for entry in entries if entry.deferred))
     if deferred:
         arguments += [keys.token("tree"), keyspace.vector, *job_arguments(deferred), len(arguments) + 1]
     views = {place: uri for place, entry in enumerate(entries, 1) if (uri := entry.uri)}

@@ -128,6 +128,13 @@ def _embedder_down(value: Any) -> EmbedderDown:
     return value  # type: ignore[no-any-return]
 
 
+def _diversity(value: Any) -> float:
+    diversity = _number(value, "diversity", 0, 1)
+    if diversity == 1:
+        raise ConfigError("diversity=1 leaves relevance no part; use less")
+    return diversity
+
+
 def _reranked(value: Any) -> int:
     return _whole(value, "reranked", 1)
 
@@ -359,6 +366,8 @@ class MemoryConfig:
         embedder_down: What happens while the embedder is out of reach: `raise`; or `defer`, by which memories are
             written without their vectors, which a durable job makes later, and recalls go by words.
         mode: What finds memories, unless a recall says otherwise: `vector`, `text`, or `hybrid`, which is both.
+        diversity: How much hits are to differ from each other, in [0, 1), unless a recall says otherwise; 0: they
+            are ordered by relevance alone.
         reranker: What puts the best hits in order in the end; default: nothing.
         reranked: How many of the best it is given.
         vectors: What vectors are made of: `float32`, or `float16`, which takes half the bytes. Fixed when the
@@ -388,6 +397,7 @@ class MemoryConfig:
     embedder: Embedder | None = None
     embedder_down: EmbedderDown = field(default="raise", converter=_embedder_down)
     mode: Mode = field(default="hybrid", converter=_mode)
+    diversity: float = field(default=0.0, converter=_diversity)
     reranker: Reranker | None = None
     reranked: int = field(default=20, converter=_reranked)
     summarise: Callable[[str], Any] | None = None

@@ -48,6 +48,7 @@ class Tiers:
         self.defers = config.embedder_down == "defer"
         self.weaver = None if config.graph is None else Weaver(config.graph, self.stating)
         self.reranker, self.reranked = config.reranker, config.reranked
+        self.diversity = config.diversity
 
     def __iter__(self) -> Iterator[Tier]:
         return iter(self._tiers.values())

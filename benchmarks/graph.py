@@ -25,8 +25,8 @@ from redis import Redis
 from tickets import Question, Size, Workload, drawn, item
 
 from tiered_memory import GraphConfig, Hits, Memory, ScopedMemory, clock, memory
-from tiered_memory.config import GraphMode
 from tiered_memory.graph import EntityRef
+from tiered_memory.settings import GraphMode
 
 K = 10
 BLOCKS = 2

@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any
 
-from attrs import AttrsInstance, field, fields_dict, frozen
+from attrs import field, fields_dict, frozen
 
+from tiered_memory import settings
 from tiered_memory.errors import ConfigError
+from tiered_memory.settings import EmbedderDown, GraphMode, VectorType
 
 if TYPE_CHECKING:
     from tiered_memory.embedders.base import Embedder
@@ -18,125 +20,6 @@ if TYPE_CHECKING:
     from tiered_memory.items import MemoryItem, Mode
     from tiered_memory.rerank import Reranker
     from tiered_memory.tiers.base import Tier
-
-GraphMode: TypeAlias = Literal["off", "boost", "filter"]
-"""What a recall makes of the graph."""
-
-EmbedderDown: TypeAlias = Literal["raise", "defer"]
-"""What becomes of what needs the embedder while that is out of reach."""
-
-VectorType: TypeAlias = Literal["float32", "float16"]
-"""What the numbers of a vector are."""
-
-C = TypeVar("C", bound=AttrsInstance)
-
-_MODES = ("vector", "text", "hybrid")
-
-_NAMESPACE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-
-
-def _number(value: Any, name: str, low: float, high: float = float("inf")) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not low <= number <= high:
-        raise ConfigError(f"{name}={value!r} must be a number from {low:g} to {high:g}")
-    return number
-
-
-def _whole(value: Any, name: str, low: int) -> int:
-    number = _number(value, name, low, 2**53)
-    if number != int(number):
-        raise ConfigError(f"{name}={value!r} must be a whole number")
-    return int(number)
-
-
-def _span(value: Any, name: str) -> timedelta:
-    try:
-        span = value if isinstance(value, timedelta) else timedelta(seconds=float(value))
-    except (TypeError, ValueError, OverflowError):
-        raise ConfigError(f"{name}={value!r} must be a timedelta or a number of seconds") from None
-    if span <= timedelta(0):
-        raise ConfigError(f"{name}={value!r} must be longer than nothing")
-    return span
-
-
-def _max_items(value: Any) -> int:
-    return _whole(value, "max_items", 1)
-
-
-def _idle(value: Any) -> timedelta | None:
-    return None if value is None else _span(value, "idle")
-
-
-def _half_life(value: Any) -> timedelta:
-    return _span(value, "half_life")
-
-
-def _weight(value: Any) -> float:
-    return _number(value, "weight", 0, 1)
-
-
-def _neighbours(value: Any) -> float:
-    return _number(value, "neighbours", 0, 1)
-
-
-def _month(value: Any) -> float:
-    return _number(value, "month", 0, 1)
-
-
-def _speaker(value: Any) -> float:
-    return _number(value, "speaker", 0, 1)
-
-
-def _question(value: Any) -> float:
-    return _number(value, "question", 0, 1)
-
-
-def _threshold(value: Any) -> float | None:
-    return None if value is None else _number(value, "threshold", -1, 1)
-
-
-def _partitions(value: Any) -> int | None:
-    return None if value is None else _whole(value, "partitions", 1)
-
-
-def _seconds(value: Any) -> float:
-    return _number(value, "a time-out", 0.001)
-
-
-def _retries(value: Any) -> int:
-    return _whole(value, "retries", 0)
-
-
-def _mode(value: Any) -> Mode:
-    if value not in _MODES:
-        raise ConfigError(f"mode={value!r} must be one of {', '.join(_MODES)}")
-    return value  # type: ignore[no-any-return]
-
-
-def _vectors(value: Any) -> VectorType:
-    if value not in get_args(VectorType):
-        raise ConfigError(f"vectors={value!r} must be one of {', '.join(get_args(VectorType))}")
-    return value  # type: ignore[no-any-return]
-
-
-def _embedder_down(value: Any) -> EmbedderDown:
-    if value not in get_args(EmbedderDown):
-        raise ConfigError(f"embedder_down={value!r} must be one of {', '.join(get_args(EmbedderDown))}")
-    return value  # type: ignore[no-any-return]
-
-
-def _diversity(value: Any) -> float:
-    diversity = _number(value, "diversity", 0, 1)
-    if diversity == 1:
-        raise ConfigError("diversity=1 leaves relevance no part; use less")
-    return diversity
-
-
-def _reranked(value: Any) -> int:
-    return _whole(value, "reranked", 1)
 
 
 @frozen(kw_only=True)
@@ -148,16 +31,8 @@ class WorkingConfig:
         idle: After how long without a new note a scope's notes are dropped; None: never.
     """
 
-    max_items: int = field(default=100, converter=_max_items)
-    idle: timedelta | None = field(default=None, converter=_idle)
-
-
-def _durable_bound(value: Any) -> int | None:
-    return None if value is None else _whole(value, "max_items", 1)
-
-
-def _ttl(value: Any) -> timedelta | None:
-    return None if value is None else _span(value, "ttl")
+    max_items: int = field(default=100, converter=settings.max_items)
+    idle: timedelta | None = field(default=None, converter=settings.idle)
 
 
 @frozen(kw_only=True)
@@ -171,9 +46,9 @@ class DurableConfig:
             forgotten.
     """
 
-    threshold: float | None = field(default=None, converter=_threshold)
-    max_items: int | None = field(default=None, converter=_durable_bound)
-    ttl: timedelta | None = field(default=None, converter=_ttl)
+    threshold: float | None = field(default=None, converter=settings.threshold)
+    max_items: int | None = field(default=None, converter=settings.durable_bound)
+    ttl: timedelta | None = field(default=None, converter=settings.ttl)
 
 
 @frozen(kw_only=True)
@@ -184,7 +59,7 @@ class SemanticConfig(DurableConfig):
         month: What a fact gains whose time lies in a month that the question names; 0 switches that off.
     """
 
-    month: float = field(default=0.2, converter=_month)
+    month: float = field(default=0.2, converter=settings.month)
 
 
 @frozen(kw_only=True)
@@ -201,12 +76,12 @@ class EpisodicConfig(DurableConfig):
         question: What a turn loses that ends as a question does.
     """
 
-    weight: float = field(default=0.3, converter=_weight)
-    half_life: timedelta = field(default=timedelta(days=7), converter=_half_life)
-    neighbours: float = field(default=1 / 3, converter=_neighbours)
-    month: float = field(default=0.2, converter=_month)
-    speaker: float = field(default=0.05, converter=_speaker)
-    question: float = field(default=0.1, converter=_question)
+    weight: float = field(default=0.3, converter=settings.weight)
+    half_life: timedelta = field(default=timedelta(days=7), converter=settings.half_life)
+    neighbours: float = field(default=1 / 3, converter=settings.neighbours)
+    month: float = field(default=0.2, converter=settings.month)
+    speaker: float = field(default=0.05, converter=settings.speaker)
+    question: float = field(default=0.1, converter=settings.question)
 
 
 @frozen(kw_only=True)
@@ -217,21 +92,7 @@ class ProceduralConfig(DurableConfig):
         weight: The share of reinforcement in the score, in [0, 1].
     """
 
-    weight: float = field(default=0.3, converter=_weight)
-
-
-def _floor(value: Any) -> float | None:
-    return None if value is None else _number(value, "confidence_floor", 0, 1)
-
-
-def _near(value: Any) -> float | None:
-    return None if value is None else _number(value, "near_duplicate", -1, 1)
-
-
-def _sources(value: Any) -> frozenset[str]:
-    if isinstance(value, str) or not all(isinstance(each, str) for each in value):
-        raise ConfigError(f"review_sources={value!r} must be several texts")
-    return frozenset(value)
+    weight: float = field(default=0.3, converter=settings.weight)
 
 
 @frozen(kw_only=True)
@@ -246,10 +107,10 @@ class GateConfig:
             in their tier. It costs a search before the write.
     """
 
-    confidence_floor: float | None = field(default=None, converter=_floor)
-    review_sources: frozenset[str] = field(default=frozenset(), converter=_sources)
+    confidence_floor: float | None = field(default=None, converter=settings.floor)
+    review_sources: frozenset[str] = field(default=frozenset(), converter=settings.sources)
     rule: Callable[[MemoryItem], str | None] | None = None
-    near_duplicate: float | None = field(default=None, converter=_near)
+    near_duplicate: float | None = field(default=None, converter=settings.near)
 
 
 def _extractor(value: Any) -> EntityExtractor:
@@ -258,16 +119,6 @@ def _extractor(value: Any) -> EntityExtractor:
     from tiered_memory.graph.patterns import PatternExtractor
 
     return PatternExtractor()
-
-
-def _graph_mode(value: Any) -> GraphMode:
-    if value not in get_args(GraphMode):
-        raise ConfigError(f"recall={value!r} must be one of {', '.join(get_args(GraphMode))}")
-    return value  # type: ignore[no-any-return]
-
-
-def _least_hits(value: Any) -> int:
-    return _whole(value, "least_hits", 1)
 
 
 @frozen(kw_only=True)
@@ -288,38 +139,11 @@ class GraphConfig:
 
     extractor: EntityExtractor = field(default=None, converter=_extractor)
     asks: EntityExtractor = field(default=None, converter=_extractor)
-    recall: GraphMode = field(default="boost", converter=_graph_mode)
+    recall: GraphMode = field(default="boost", converter=settings.graph_mode)
     walk: bool = False
-    weight: float = field(default=0.1, converter=_weight)
-    least_hits: int = field(default=1, converter=_least_hits)
+    weight: float = field(default=0.1, converter=settings.weight)
+    least_hits: int = field(default=1, converter=settings.least_hits)
     background: bool = False
-
-
-def _namespace(value: Any) -> str:
-    if not isinstance(value, str) or not _NAMESPACE.fullmatch(value):
-        raise ConfigError(f"namespace={value!r} must be 1 to 64 of the characters A-Z a-z 0-9 _ . -")
-    return value
-
-
-def _tier(config: type[C]) -> Any:
-    def convert(value: Any) -> C | None:
-        if value is None or value is False:
-            return None
-        if value is True:
-            return config()
-        return value if isinstance(value, config) else _from_mapping(config, value)
-
-    return field(factory=config, converter=convert)
-
-
-def _from_mapping(config: type[C], settings: object) -> C:
-    if not isinstance(settings, Mapping):
-        raise ConfigError(f"{config.__name__} can't be made from {type(settings).__name__}; pass a mapping")
-    known = fields_dict(config)
-    for name in settings:
-        if name not in known:
-            raise ConfigError(f"{name!r} is not a setting of {config.__name__}; there are: {', '.join(known)}")
-    return config(**settings)
 
 
 MEMORY_TYPES: Mapping[str, str] = {
@@ -343,11 +167,7 @@ def _memory_types(value: Any) -> dict[str, str]:
 
 
 def _graph(value: Any) -> GraphConfig | None:
-    if value is None or value is False:
-        return None
-    if value is True:
-        return GraphConfig()
-    return value if isinstance(value, GraphConfig) else _from_mapping(GraphConfig, value)
+    return settings.section_of(GraphConfig, value)
 
 
 @frozen(kw_only=True)
@@ -366,7 +186,7 @@ class MemoryConfig:
         embedder_down: What happens while the embedder is out of reach: `raise`; or `defer`, by which memories are
             written without their vectors, which a durable job makes later, and recalls go by words.
         mode: What finds memories, unless a recall says otherwise: `vector`, `text`, or `hybrid`, which is both.
-        diversity: How much hits are to differ from each other, in [0, 1), unless a recall says otherwise; 0: they
+        diversity: How much hits are to differ from each other, in [0, 1], unless a recall says otherwise; 0: they
             are ordered by relevance alone.
         reranker: What puts the best hits in order in the end; default: nothing.
         reranked: How many of the best it is given.
@@ -393,45 +213,45 @@ class MemoryConfig:
     url: str | None = field(default=None, repr=False)
     client: Any = field(default=None, repr=False)
     data_dir: str | Path | None = None
-    namespace: str = field(default="tiered-memory", converter=_namespace)
+    namespace: str = field(default="tiered-memory", converter=settings.namespace)
     embedder: Embedder | None = None
-    embedder_down: EmbedderDown = field(default="raise", converter=_embedder_down)
-    mode: Mode = field(default="hybrid", converter=_mode)
-    diversity: float = field(default=0.0, converter=_diversity)
+    embedder_down: EmbedderDown = field(default="raise", converter=settings.embedder_down)
+    mode: Mode = field(default="hybrid", converter=settings.mode)
+    diversity: float = field(default=0.0, converter=settings.diversity)
     reranker: Reranker | None = None
-    reranked: int = field(default=20, converter=_reranked)
+    reranked: int = field(default=20, converter=settings.reranked)
     summarise: Callable[[str], Any] | None = None
-    vectors: VectorType = field(default="float32", converter=_vectors)
+    vectors: VectorType = field(default="float32", converter=settings.vectors)
     default_tier: str = "semantic"
-    working: WorkingConfig | None = _tier(WorkingConfig)
-    semantic: SemanticConfig | None = _tier(SemanticConfig)
-    episodic: EpisodicConfig | None = _tier(EpisodicConfig)
-    procedural: ProceduralConfig | None = _tier(ProceduralConfig)
-    gate: GateConfig = _tier(GateConfig)
+    working: WorkingConfig | None = settings.section(WorkingConfig)
+    semantic: SemanticConfig | None = settings.section(SemanticConfig)
+    episodic: EpisodicConfig | None = settings.section(EpisodicConfig)
+    procedural: ProceduralConfig | None = settings.section(ProceduralConfig)
+    gate: GateConfig = settings.section(GateConfig)
     graph: GraphConfig | None = field(default=None, converter=_graph)
     tiers: tuple[Tier, ...] = field(default=(), converter=tuple)
     memory_types: Mapping[str, str] = field(default=MEMORY_TYPES, converter=_memory_types)
-    partitions: int | None = field(default=None, converter=_partitions)
-    timeout: float = field(default=10.0, converter=_seconds)
-    connect_timeout: float = field(default=5.0, converter=_seconds)
-    retries: int = field(default=2, converter=_retries)
+    partitions: int | None = field(default=None, converter=settings.partitions)
+    timeout: float = field(default=10.0, converter=settings.seconds)
+    connect_timeout: float = field(default=5.0, converter=settings.seconds)
+    retries: int = field(default=2, converter=settings.retries)
 
     def __attrs_post_init__(self) -> None:
         if self.url is not None and self.client is not None:
             raise ConfigError("url and client are both given; pass one of them")
 
     @classmethod
-    def load(cls, settings: object, overrides: Mapping[str, Any]) -> MemoryConfig:
+    def load(cls, given: object, overrides: Mapping[str, Any]) -> MemoryConfig:
         """The configuration from nothing, a URL, a mapping or a configuration, with `overrides` on top.
 
         Raises `ConfigError` for an unknown setting or a value out of its range.
         """
-        if isinstance(settings, MemoryConfig):
-            given = {name: getattr(settings, name) for name in fields_dict(cls)}
-        elif isinstance(settings, str):
-            given = {"url": settings}
+        if isinstance(given, MemoryConfig):
+            chosen = {name: getattr(given, name) for name in fields_dict(cls)}
+        elif isinstance(given, str):
+            chosen = {"url": given}
+        elif given is None or isinstance(given, Mapping):
+            chosen = dict(given or {})
         else:
-            given = dict(settings or {}) if isinstance(settings, Mapping | None) else {}
-            if settings is not None and not isinstance(settings, Mapping):
-                raise ConfigError(f"a configuration can't be made from {type(settings).__name__}")
-        return _from_mapping(cls, given | dict(overrides))
+            raise ConfigError(f"a configuration can't be made from {type(given).__name__}")
+        return settings.from_mapping(cls, chosen | dict(overrides))

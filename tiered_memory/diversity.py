@@ -18,7 +18,7 @@ def diverse(
         scores: The score of each, the highest first.
         vectors: The vector of each, of numbers of this numpy type; None: like no other.
         k: How many to choose.
-        diversity: In [0, 1).
+        diversity: In [0, 1].
         numbers: The type of the numbers, as numpy names it.
     """
     import numpy as np

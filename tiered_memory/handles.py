@@ -11,7 +11,6 @@ from attrs import evolve
 from tiered_memory.assertions import forget as forgetting
 from tiered_memory.assertions import read as reading
 from tiered_memory.checks import check_count, check_cursor, check_id
-from tiered_memory.config import GraphMode
 from tiered_memory.errors import InvalidItem
 from tiered_memory.graph.recall import TracedRecall, traced
 from tiered_memory.items import Hits, MemoryItem, MemoryRecord, Outcomes, Page, Remembered
@@ -19,6 +18,7 @@ from tiered_memory.operation import operation
 from tiered_memory.plan import Plan, opened
 from tiered_memory.recall import Request, recall
 from tiered_memory.remember import Changes, remember, update
+from tiered_memory.settings import GraphMode
 from tiered_memory.tiers.enabled import Tiers
 
 

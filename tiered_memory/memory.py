@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiered_memory.assertions import forget as forgetting
 from tiered_memory.checks import check_count, check_cursor
-from tiered_memory.config import GraphMode, MemoryConfig
+from tiered_memory.config import MemoryConfig
 from tiered_memory.errors import InvalidScope
 from tiered_memory.handles import Operations
 from tiered_memory.items import Hits, MemoryItem, Mode, Page, Stats
@@ -17,6 +17,7 @@ from tiered_memory.operation import operation
 from tiered_memory.parts import AsyncParts, Parts
 from tiered_memory.plan import Plan, opened
 from tiered_memory.scope import check_scope, check_scopes
+from tiered_memory.settings import GraphMode
 from tiered_memory.survey import survey
 from tiered_memory.tiers.enabled import Tiers
 
@@ -56,7 +57,7 @@ class _ScopedOperations(Operations, LifecycleOperations):
             window: How many neighbours of each hit come with it, at `before` and `after`.
             max_tokens: The most tokens of the block that `format_memories` makes of the hits; what doesn't fit is
                 left out.
-            diversity: How much hits are to differ from each other, in [0, 1): 0 orders by relevance alone, with 0.5
+            diversity: How much hits are to differ from each other, in [0, 1]: 0 orders by relevance alone, with 0.5
                 many ways to say one thing don't crowd out all else. None: the configuration's, which is 0.
             among: None but memories of these ids may be hits; working memory then has none. None: all.
             graph: What is made of the graph: nothing (`off`), `boost` or `filter`; None: what the configuration says.
@@ -128,7 +129,7 @@ class _RootOperations(Operations, LifecycleOperations):
             window: How many neighbours of each hit come with it, at `before` and `after`.
             max_tokens: The most tokens of the block that `format_memories` makes of the hits; what doesn't fit is
                 left out.
-            diversity: How much hits are to differ from each other, in [0, 1): 0 orders by relevance alone, with 0.5
+            diversity: How much hits are to differ from each other, in [0, 1]: 0 orders by relevance alone, with 0.5
                 many ways to say one thing don't crowd out all else. None: the configuration's, which is 0.
             among: None but memories of these ids may be hits; working memory then has none. None: all.
             graph: What is made of the graph: nothing (`off`), `boost` or `filter`; None: what the configuration says.

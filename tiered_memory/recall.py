@@ -15,7 +15,6 @@ from tiered_memory.assertions.neighbours import add_neighbours
 from tiered_memory.assertions.surface import marking
 from tiered_memory.checks import check_count, check_id, is_number
 from tiered_memory.choice import best
-from tiered_memory.config import GraphMode
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.errors import EmbedderUnavailable, InvalidQuery
 from tiered_memory.graph.recall import boosted, filtered
@@ -24,6 +23,7 @@ from tiered_memory.plan import Plan, call, embed, join, opened
 from tiered_memory.prompt import fitting
 from tiered_memory.relevance import MORE_CANDIDATES, Question
 from tiered_memory.rerank import rerank
+from tiered_memory.settings import GraphMode
 from tiered_memory.tiers.base import Search, Tier
 from tiered_memory.tiers.enabled import Tiers
 from tiered_memory.tokens import TokenCounter
@@ -63,7 +63,7 @@ class Request:
         among: None but memories of these ids may be hits; None: all.
         graph: What is made of the graph; None: what the configuration says.
         trace: Whether the hits shall say what the graph had to do with them.
-        diversity: How much hits are to differ from each other, in [0, 1); None: the configuration's.
+        diversity: How much hits are to differ from each other, in [0, 1]; None: the configuration's.
     """
 
     query: str
@@ -92,8 +92,8 @@ class Request:
             raise InvalidQuery(f"mode={self.mode!r} must be one of {', '.join(get_args(Mode))}")
         if self.graph is not None and self.graph not in get_args(GraphMode):
             raise InvalidQuery(f"graph={self.graph!r} must be one of {', '.join(get_args(GraphMode))}")
-        if self.diversity is not None and not (is_number(self.diversity) and 0 <= self.diversity < 1):
-            raise InvalidQuery(f"diversity={self.diversity!r} must be a number from 0 to less than 1")
+        if self.diversity is not None and not (is_number(self.diversity) and 0 <= self.diversity <= 1):
+            raise InvalidQuery(f"diversity={self.diversity!r} must be a number from 0 to 1")
         check_count(self.window, "window", 0)
         if self.max_tokens is not None:
             check_count(self.max_tokens, "max_tokens", 0)

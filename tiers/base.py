@@ -38,7 +38,7 @@ class Search:
         records: The keys of such memories' records, as far as they are known.
         query: What is asked, as the caller said it.
         graph_weight: How much the graph adds to relevance at the most.
-        diversity: How much hits are to differ, in [0, 1).
+        diversity: How much hits are to differ, in [0, 1].
     """
 
     keyspace: Keyspace

@@ -135,7 +135,7 @@ def recall(
         int | None, typer.Option(help="The most tokens that the hits have in a prompt.", show_default="no limit")
     ] = None,
     diversity: Annotated[
-        float | None, typer.Option(help="How much hits are to differ, from 0 to less than 1.", show_default="0")
+        float | None, typer.Option(help="How much hits are to differ, from 0 to 1.", show_default="0")
     ] = None,
     as_of: Annotated[datetime | None, moment("What was believed at that time", "now")] = None,
     include_superseded: Annotated[

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiered_memory.config import VectorType
 from tiered_memory.engine.keys import Keyspace, vector_field
 from tiered_memory.engine.reply import pairs, strings
 from tiered_memory.errors import EmbedderMismatch, SchemaMismatch, StoreUnavailable
 from tiered_memory.plan import Command, Pause, Plan, ask
+from tiered_memory.settings import VectorType
 
 LAYOUT = "1"
 """The version of the layout that `keys` describes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from datetime import datetime, timezone
+from functools import lru_cache
 
 from attrs import field, frozen
 
@@ -87,10 +88,15 @@ class EntityRef:
     @classmethod
     def parse(cls, text: str) -> EntityRef:
         """The entity that is written as `kind:name`; raises `InvalidItem`."""
-        kind, colon, name = text.partition(":")
-        if not colon:
-            raise InvalidItem(f"entity {text!r} must be written as kind:name, such as Ticket:ticket-1")
-        return cls(kind, name)
+        return _parsed(text)
+
+
+@lru_cache(maxsize=8192)  # what the graph keeps is read again and again, and checking it takes longest
+def _parsed(text: str) -> EntityRef:
+    kind, colon, name = text.partition(":")
+    if not colon:
+        raise InvalidItem(f"entity {text!r} must be written as kind:name, such as Ticket:ticket-1")
+    return EntityRef(kind, name)
 
 
 def check_entities(entities: object) -> tuple[EntityRef, ...]:

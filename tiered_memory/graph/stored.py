@@ -27,7 +27,7 @@ READ = 1000
 _AT_ONCE = 100
 """How many facts one script indexes or forgets, so that it never holds up the server for long."""
 
-_PAGE = 500
+PAGE = 500
 """How many facts are listed in one step."""
 
 _CLEARED = 1000
@@ -98,7 +98,7 @@ def facts(keys: ScopeKeys, tiers: Sequence[Keeping], memory_id: str) -> Plan[lis
     return sorted((StoredFact.read(*row) for row in rows), key=lambda fact: -fact.number)
 
 
-def newest(keys: ScopeKeys, start: int, count: int = _PAGE) -> Plan[list[StoredFact]]:
+def newest(keys: ScopeKeys, start: int, count: int = PAGE) -> Plan[list[StoredFact]]:
     """Up to `count` facts, the newest first, from a place on."""
     places = (start, start + count - 1)
     (rows,) = yield from ask(call("graph_list", keys.scopes, (keys.token("graph"), *places)))

@@ -21,11 +21,11 @@ def view(keys: ScopeKeys, limit: int, times: Times) -> Plan[GraphView]:
     together: set[Couple] = set()
     start, more = 0, True
     while more and len(found) <= limit:
-        page = yield from stored.newest(keys, start)
+        page = yield from stored.newest(keys, start, min(limit + 1, stored.PAGE))
         start, more = start + len(page), bool(page) and not (times.present and page[-1].is_past)
         for fact in page:
             entities = fact.entities(times)
-            if entities:
+            if entities and len(found) <= limit:
                 found |= dict.fromkeys((fact.memory_id, *entities))
                 facts.setdefault(fact.memory_id, {}).update(dict.fromkeys(entities))
                 texts.setdefault(fact.memory_id, fact.text)

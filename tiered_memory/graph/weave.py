@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any
 
@@ -157,10 +158,8 @@ def hints_of(metadata: Mapping[str, Any] | None) -> list[EntityRef]:
     named = (metadata or {}).get("entities")
     found = []
     for each in named if isinstance(named, list) else []:
-        try:
-            found.append(EntityRef.parse(each))
-        except (InvalidItem, AttributeError):
-            continue
+        with suppress(InvalidItem):
+            found += [EntityRef.parse(each)] if isinstance(each, str) else []
     return found
 
 

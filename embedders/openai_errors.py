@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tiered_memory.errors import EmbeddingError, EmbeddingRateLimited
+from tiered_memory.errors import EmbedderUnavailable, EmbeddingError, EmbeddingRateLimited
 
 _ADVICE = {
     400: "check the model's name, whether it accepts dimensions, and max_tokens",
@@ -27,21 +27,26 @@ def provider_errors(source: str) -> Iterator[None]:
     except openai.RateLimitError as error:
         raise EmbeddingRateLimited(f"{source} answered with status 429; {_rate_advice(error.code)}") from None
     except openai.APIStatusError as error:
-        raise EmbeddingError(
-            f"{source} answered with status {error.status_code}; {_advice(error.status_code)}"
-        ) from None
+        status = error.status_code
+        kind = EmbedderUnavailable if _may_pass(status) else EmbeddingError
+        raise kind(f"{source} answered with status {status}; {_advice(status)}") from None
     except openai.APITimeoutError:
-        raise EmbeddingError(f"{source} didn't answer in time; raise timeout or lower max_batch") from None
+        raise EmbedderUnavailable(f"{source} didn't answer in time; raise timeout or lower max_batch") from None
     except openai.APIConnectionError:
-        raise EmbeddingError(f"{source} can't be reached; check base_url and the network") from None
+        raise EmbedderUnavailable(f"{source} can't be reached; check base_url and the network") from None
     except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
         raise EmbeddingError(
             f"{source} answered with something that isn't a list of embeddings ({type(error).__name__})"
         ) from None
 
 
+def _may_pass(status: int) -> bool:
+    """Whether the same request may succeed later: after a time-out, or a fault of the provider."""
+    return status == 408 or status >= 500
+
+
 def _advice(status: int) -> str:
-    if status >= 500:
+    if _may_pass(status):
         return "the provider has a fault; try again later"
     return _ADVICE.get(status, "the provider refuses such a request")
 

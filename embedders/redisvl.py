@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tiered_memory.embedders.failures import embedder_errors
 from tiered_memory.embedders.vectors import as_vectors
-from tiered_memory.errors import ConfigError, EmbeddingError
+from tiered_memory.errors import ConfigError
 from tiered_memory.tokens import TokenCounter, counter
 
 if TYPE_CHECKING:
@@ -101,13 +102,9 @@ class RedisVLEmbedder:
             raise ConfigError(f"{self._name} wraps a function without a name; pass id=, e.g. id='my-model:1'")
         return f"redisvl:{self._name}:{self._vectorizer.model}"
 
-    @contextmanager
-    def _vectorizer_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            # Each vectorizer raises what its library does; its message is left out: it may quote a text.
-            raise EmbeddingError(f"{self.id}: {self._name} failed with {type(error).__name__}") from None
+    def _vectorizer_errors(self) -> AbstractContextManager[None]:
+        """Each vectorizer raises what its library does."""
+        return embedder_errors(f"{self.id}: {self._name}")
 
 
 def _awaits(vectorizer: Vectorizer) -> bool:

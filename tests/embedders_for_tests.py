@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 
 import numpy as np
@@ -45,3 +45,22 @@ class TableEmbedder:
             seed = int.from_bytes(sha256(text.encode()).digest()[:8], "big")
             found = np.random.default_rng(seed).normal(size=self.dimensions)
         return found
+
+
+class MoodyEmbedder(TableEmbedder):
+    """Raises `error` as long as there is one, and what `refused` has for a text; calls `meanwhile` once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.error: Exception | None = None
+        self.refused: dict[str, Exception] = {}
+        self.meanwhile: Callable[[], object] | None = None
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        if self.meanwhile:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            meanwhile()
+        for error in (self.error, *(self.refused.get(text) for text in texts)):
+            if error:
+                raise error
+        return super().embed(texts)

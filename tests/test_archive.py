@@ -34,6 +34,7 @@ from tiered_memory import (
 )
 from tiered_memory.archive import Archive, AsyncArchive
 from tiered_memory.archive.lines import Heading, Writer
+from tiered_memory.engine.keys import GRAPH_KINDS
 from tiered_memory.graph import EntityRef, IndexEntry, known_epoch
 
 SECTION_NAMES = ("tree", "memories", "candidates", "settled", "notes", "files", "sessions", "commits", "graph")
@@ -768,7 +769,7 @@ class TestFaults:
             ("commits", "commits"),
             ("files", "paths"),
             ("files", "file"),
-            *(("graph", kind) for kind in ("facts", "sentences", "recorded", "versions", "entities")),
+            *(("graph", kind) for kind in GRAPH_KINDS),
         ],
     )
     def test_wrong_type_in_the_store(self, mem, client, namespace, section, kind):

@@ -71,6 +71,12 @@ class TestBackground:
         assert work(mem).done == 3
         assert handle.graph.frequencies()[SEVEN] == 250
 
+    def test_long_ids(self, mem, handle):
+        """Ids of any length fit into the jobs."""
+        handle.remember([MemoryItem("we closed TICKET-7", id=f"{n}" + 16_000 * "\n") for n in range(50)])
+        assert work(mem).done > 1
+        assert handle.graph.frequencies() == {SEVEN: 50}
+
     def test_not_asked_at_the_write(self, open_memory):
         """The extractor isn't asked while the write waits, and its hints come from what stands there."""
         extractor = Counting()

@@ -14,7 +14,7 @@ from embedding_server import EmbeddingServer, vector_of
 from redisvl.utils.vectorize import CustomVectorizer, OpenAITextVectorizer
 
 from tiered_memory.embedders import Embedder, RedisVLEmbedder
-from tiered_memory.errors import ConfigError, EmbeddingError
+from tiered_memory.errors import ConfigError, EmbedderUnavailable, EmbeddingError
 from tiered_memory.tokens import counter
 
 SECRET = "The launch is on Friday."
@@ -133,6 +133,17 @@ class TestFailure:
         with pytest.raises(EmbeddingError, match="mine:1: CustomVectorizer failed with ValueError") as caught:
             await embed(build(CustomVectorizer(picky)), [SECRET])
         assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+    async def test_out_of_reach(self, embed: Embed) -> None:
+        """A fault of the network below the vectorizer's own error says that the embedder is unavailable."""
+
+        def unreachable(text: str) -> list[float]:
+            if text == "red":
+                raise ConnectionError("no route")
+            return numbers(text)
+
+        with pytest.raises(EmbedderUnavailable, match="failed with ValueError"):
+            await embed(build(CustomVectorizer(unreachable)), ["red"])
 
     @pytest.mark.parametrize(
         ("answer", "message"),

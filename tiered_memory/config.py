@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 GraphMode: TypeAlias = Literal["off", "boost", "filter"]
 """What a recall makes of the graph."""
 
+EmbedderDown: TypeAlias = Literal["raise", "defer"]
+"""What becomes of what needs the embedder while that is out of reach."""
+
 VectorType: TypeAlias = Literal["float32", "float16"]
 """What the numbers of a vector are."""
 
@@ -117,6 +120,19 @@ def _vectors(value: Any) -> VectorType:
     if value not in get_args(VectorType):
         raise ConfigError(f"vectors={value!r} must be one of {', '.join(get_args(VectorType))}")
     return value  # type: ignore[no-any-return]
+
+
+def _embedder_down(value: Any) -> EmbedderDown:
+    if value not in get_args(EmbedderDown):
+        raise ConfigError(f"embedder_down={value!r} must be one of {', '.join(get_args(EmbedderDown))}")
+    return value  # type: ignore[no-any-return]
+
+
+def _diversity(value: Any) -> float:
+    diversity = _number(value, "diversity", 0, 1)
+    if diversity == 1:
+        raise ConfigError("diversity=1 leaves relevance no part; use less")
+    return diversity
 
 
 def _reranked(value: Any) -> int:
@@ -347,7 +363,11 @@ class MemoryConfig:
         data_dir: The embedded server's folder; default: the user's data folder. `":temp:"` is thrown away.
         namespace: The first part of every key; what lies in two namespaces never meets.
         embedder: What turns texts into vectors; default: the offline `StaticEmbedder`.
+        embedder_down: What happens while the embedder is out of reach: `raise`; or `defer`, by which memories are
+            written without their vectors, which a durable job makes later, and recalls go by words.
         mode: What finds memories, unless a recall says otherwise: `vector`, `text`, or `hybrid`, which is both.
+        diversity: How much hits are to differ from each other, in [0, 1), unless a recall says otherwise; 0: they
+            are ordered by relevance alone.
         reranker: What puts the best hits in order in the end; default: nothing.
         reranked: How many of the best it is given.
         vectors: What vectors are made of: `float32`, or `float16`, which takes half the bytes. Fixed when the
@@ -375,7 +395,9 @@ class MemoryConfig:
     data_dir: str | Path | None = None
     namespace: str = field(default="tiered-memory", converter=_namespace)
     embedder: Embedder | None = None
+    embedder_down: EmbedderDown = field(default="raise", converter=_embedder_down)
     mode: Mode = field(default="hybrid", converter=_mode)
+    diversity: float = field(default=0.0, converter=_diversity)
     reranker: Reranker | None = None
     reranked: int = field(default=20, converter=_reranked)
     summarise: Callable[[str], Any] | None = None

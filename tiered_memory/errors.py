@@ -23,7 +23,8 @@ TieredMemoryError
 │   ├── DamagedArchive              an archive is cut short, changed, or not one of ours
 │   └── ConfigError
 ├── EmbeddingError                  the embedder failed, or answered with something unusable
-│   └── EmbeddingRateLimited        the provider refused for now
+│   └── EmbedderUnavailable         the embedder can't be reached for now
+│       └── EmbeddingRateLimited    the provider refused for now
 ├── EmbedderMismatch                another embedder wrote what is stored
 ├── StoreError
 │   ├── StoreUnavailable            Redis can't be reached, or answered too late
@@ -200,7 +201,13 @@ class EmbeddingError(TieredMemoryError):
     """Which of the texts it is about, from 0; None for all of them."""
 
 
-class EmbeddingRateLimited(EmbeddingError):
+class EmbedderUnavailable(EmbeddingError):
+    """The embedder can't be reached, answers too late, or has a fault for now; the same texts may be embedded later."""
+
+    code = "embedder_unavailable"
+
+
+class EmbeddingRateLimited(EmbedderUnavailable):
     """The embedding provider refused for now, after its client's own retries."""
 
     code = "embedding_rate_limited"

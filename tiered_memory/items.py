@@ -259,6 +259,8 @@ class Remembered:
         outcome: What happened, see `Outcome`.
         cut: Whether only the beginning of the text fitted into the embedder.
         reason: Why it was sent to review by the gate, or None.
+        deferred: Whether the embedder was out of reach: until a job has made the vector that it lacks, it is found by
+            its words alone.
     """
 
     id: str
@@ -267,13 +269,14 @@ class Remembered:
     outcome: Outcome
     cut: bool = False
     reason: str | None = None
+    deferred: bool = False
 
 
 class Hits(list[RecalledMemory]):
     """The hits of a recall, best first.
 
     Attributes:
-        degraded: What had no part in them since it failed, e.g. `reranker` or `graph`; empty when all went well.
+        degraded: What had no part in them since it failed: `embedder`, `reranker` or `graph`; empty when all went well.
         reaches: What the question reached in the graph of each scope that was asked.
     """
 

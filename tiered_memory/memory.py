@@ -39,6 +39,7 @@ class _ScopedOperations(Operations, LifecycleOperations):
         threshold: float | None = None,
         window: int = 0,
         max_tokens: int | None = None,
+        diversity: float | None = None,
         among: Iterable[str] | None = None,
         graph: GraphMode | None = None,
         as_of: datetime | None = None,
@@ -56,17 +57,20 @@ class _ScopedOperations(Operations, LifecycleOperations):
             window: How many neighbours of each hit come with it, at `before` and `after`.
             max_tokens: The most tokens of the block that `format_memories` makes of the hits; what doesn't fit is
                 left out.
+            diversity: How much hits are to differ from each other, in [0, 1): 0 orders by relevance alone, with 0.5
+                many ways to say one thing don't crowd out all else. None: the configuration's, which is 0.
             among: None but memories of these ids may be hits; working memory then has none. None: all.
             graph: What is made of the graph: nothing (`off`), `boost` or `filter`; None: what the configuration says.
             as_of: Recall what was believed at this aware time, scored as then; working memory has no past.
             include_superseded: Whether what was believed before may be a hit too, with that status.
 
         Returns:
-            The hits in a total order: score, then tier, cosine, time (newest first), id.
+            The hits in a total order: score, then tier, cosine, time (newest first), id; with a `diversity` in the
+            order in which they were chosen.
 
         Raises:
             InvalidLimit: `k`, `window` or `max_tokens` is out of its range.
-            InvalidQuery: `threshold` or `mode` is.
+            InvalidQuery: `threshold`, `mode` or `diversity` is.
             UnknownTier: A tier doesn't exist or is switched off.
             EmbeddingError: The embedder failed, or answered with something unusable.
             StoreError: Redis can't be reached, or refused.
@@ -74,7 +78,8 @@ class _ScopedOperations(Operations, LifecycleOperations):
         return (
             yield from self._recall(
                 query, tier, [self._scope], k=k, mode=mode, threshold=threshold, window=window,
-                max_tokens=max_tokens, among=among, graph=graph, as_of=as_of, include_superseded=include_superseded,
+                max_tokens=max_tokens, diversity=diversity, among=among, graph=graph, as_of=as_of,
+                include_superseded=include_superseded,
             )
         )  # fmt: skip
 
@@ -105,6 +110,7 @@ class _RootOperations(Operations, LifecycleOperations):
         threshold: float | None = None,
         window: int = 0,
         max_tokens: int | None = None,
+        diversity: float | None = None,
         among: Iterable[str] | None = None,
         graph: GraphMode | None = None,
         scope: str | Sequence[str | None] | None = None,
@@ -123,6 +129,8 @@ class _RootOperations(Operations, LifecycleOperations):
             window: How many neighbours of each hit come with it, at `before` and `after`.
             max_tokens: The most tokens of the block that `format_memories` makes of the hits; what doesn't fit is
                 left out.
+            diversity: How much hits are to differ from each other, in [0, 1): 0 orders by relevance alone, with 0.5
+                many ways to say one thing don't crowd out all else. None: the configuration's, which is 0.
             among: None but memories of these ids may be hits; working memory then has none. None: all.
             graph: What is made of the graph: nothing (`off`), `boost` or `filter`; None: what the configuration says.
             scope: One scope or several, asked in one round trip; None is the unscoped pool, never all scopes.
@@ -130,11 +138,12 @@ class _RootOperations(Operations, LifecycleOperations):
             include_superseded: Whether what was believed before may be a hit too, with that status.
 
         Returns:
-            The hits in a total order: score, then tier, cosine, time (newest first), id, scope.
+            The hits in a total order: score, then tier, cosine, time (newest first), id, scope; with a `diversity` in
+            the order in which they were chosen.
 
         Raises:
             InvalidLimit: `k`, `window` or `max_tokens` is out of its range.
-            InvalidQuery: `threshold` or `mode` is.
+            InvalidQuery: `threshold`, `mode` or `diversity` is.
             InvalidScope: A scope is empty or too long.
             UnknownTier: A tier doesn't exist or is switched off.
             EmbeddingError: The embedder failed, or answered with something unusable.
@@ -143,7 +152,8 @@ class _RootOperations(Operations, LifecycleOperations):
         return (
             yield from self._recall(
                 query, tier, check_scopes(scope), k=k, mode=mode, threshold=threshold, window=window,
-                max_tokens=max_tokens, among=among, graph=graph, as_of=as_of, include_superseded=include_superseded,
+                max_tokens=max_tokens, diversity=diversity, among=among, graph=graph, as_of=as_of,
+                include_superseded=include_superseded,
             )
         )  # fmt: skip
 

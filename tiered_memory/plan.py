@@ -76,7 +76,10 @@ class Call:
 
 @frozen
 class Embedding:
-    """A text's vector as bytes, and whether only the text's beginning fitted into the model."""
+    """A text's vector as bytes, and whether only the text's beginning fitted into the model.
+
+    The vector is empty while the embedder is out of reach, and the text shall be embedded later.
+    """
 
     vector: bytes
     cut: bool = False

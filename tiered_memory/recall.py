@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from operator import itemgetter
 from typing import get_args
 
 from attrs import evolve, field, frozen
 
-from tiered_memory import clock, ranking
-from tiered_memory.assertions.fields import as_written, made
+from tiered_memory import clock
+from tiered_memory.assertions.fields import as_written
 from tiered_memory.assertions.neighbours import add_neighbours
 from tiered_memory.assertions.surface import marking
 from tiered_memory.checks import check_count, check_id, is_number
+from tiered_memory.choice import best
 from tiered_memory.config import GraphMode
 from tiered_memory.engine.keys import Keyspace
-from tiered_memory.errors import InvalidQuery
+from tiered_memory.errors import EmbedderUnavailable, InvalidQuery
 from tiered_memory.graph.recall import boosted, filtered
-from tiered_memory.items import Hits, Mode, RecalledMemory, Status
+from tiered_memory.items import Hits, Mode
 from tiered_memory.plan import Plan, call, embed, join, opened
 from tiered_memory.prompt import fitting
-from tiered_memory.relevance import Question
+from tiered_memory.relevance import MORE_CANDIDATES, Question
 from tiered_memory.rerank import rerank
-from tiered_memory.tiers.base import Candidate, Found, Search, Tier
+from tiered_memory.tiers.base import Search, Tier
 from tiered_memory.tiers.enabled import Tiers
-from tiered_memory.tiers.hybrid import rate
 from tiered_memory.tokens import TokenCounter
+
+_logger = logging.getLogger(__name__)
 
 _MOST_KEYS = 1000
 """Among how many ids one search looks at the most; more are several searches in one round trip."""
@@ -61,6 +63,7 @@ class Request:
         among: None but memories of these ids may be hits; None: all.
         graph: What is made of the graph; None: what the configuration says.
         trace: Whether the hits shall say what the graph had to do with them.
+        diversity: How much hits are to differ from each other, in [0, 1); None: the configuration's.
     """
 
     query: str
@@ -77,6 +80,7 @@ class Request:
     among: Sequence[str] | None = field(default=None, converter=_ids)
     graph: GraphMode | None = None
     trace: bool = False
+    diversity: float | None = None
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.query, str):
@@ -88,6 +92,8 @@ class Request:
             raise InvalidQuery(f"mode={self.mode!r} must be one of {', '.join(get_args(Mode))}")
         if self.graph is not None and self.graph not in get_args(GraphMode):
             raise InvalidQuery(f"graph={self.graph!r} must be one of {', '.join(get_args(GraphMode))}")
+        if self.diversity is not None and not (is_number(self.diversity) and 0 <= self.diversity < 1):
+            raise InvalidQuery(f"diversity={self.diversity!r} must be a number from 0 to less than 1")
         check_count(self.window, "window", 0)
         if self.max_tokens is not None:
             check_count(self.max_tokens, "max_tokens", 0)
@@ -98,8 +104,9 @@ def recall(request: Request, tiers: Tiers, floor: float | None) -> Plan[Hits]:
     if request.k == 0 or not request.tiers or not request.scopes or request.among == ():
         return Hits()
     keyspace = yield from opened()
-    searches = yield from _searches(request, tiers, keyspace, floor)
-    hits = yield from _found(request, tiers, searches)
+    vector, degraded = yield from _vector(request, tiers)
+    hits = yield from _found(request, tiers, _searches(request, tiers, keyspace, floor, vector))
+    hits.degraded = (*degraded, *hits.degraded)
     if tiers.reranker is not None and request.query.strip():
         yield from rerank(tiers.reranker, request.query, hits)
     del hits[request.k :]
@@ -115,7 +122,8 @@ def recall(request: Request, tiers: Tiers, floor: float | None) -> Plan[Hits]:
 
 def _found(request: Request, tiers: Tiers, searches: Sequence[Search]) -> Plan[Hits]:
     """The best of what the tiers find, with or without the graph."""
-    k, places, weaver = searches[0].k, tiers.places, tiers.weaver
+    places, weaver = tiers.places, tiers.weaver
+    k = _wanted(request, tiers)
     notes = [tier for tier in request.tiers if tier.keeping.notes]
     searched = [tier for tier in request.tiers if not tier.keeping.notes]
     # of notes only as many as the caller wants, since their scores depend on it
@@ -125,13 +133,13 @@ def _found(request: Request, tiers: Tiers, searches: Sequence[Search]) -> Plan[H
         asked += [tier.recall(search) for search in searches for tier in searched]
         found = yield from join(asked)
         with as_written():
-            return _best(found, k, places)
+            return best(found, k, places)
     guide = filtered if mode == "filter" else boosted
     guided = yield from guide(searched, searches, weaver, asked, trace=request.trace)
     with as_written():
-        hits = _best(guided.first, k, places)
+        hits = best(guided.first, k, places)
         known = {(hit.tier, hit.scope, hit.id) for hit in hits}
-        others = _best(guided.found, k, places)
+        others = best(guided.found, k, places)
         hits += [hit for hit in others if (hit.tier, hit.scope, hit.id) not in known][: k - len(hits)]
     if None in guided.reaches:
         hits.degraded = (*hits.degraded, "graph")
@@ -149,51 +157,52 @@ def _graph_mode(request: Request, tiers: Tiers) -> GraphMode:
     return mode if asks and not boosts else "off"
 
 
-def _best(found: Sequence[Found], k: int, places: Mapping[str, int]) -> Hits:
-    """The best k of all that was found, in a total order: score, tier, cosine, newest, id, scope."""
-    if len(found) == 1 and found[0].corpus is None:
-        return Hits([_hit(found[0], each) for each in found[0].candidates[:k]])
-    rate([each for each in found if each.corpus is not None])
-    keyed = [(_rank(one, places[each.tier.name]), each, one) for each in found for one in each.candidates]
-    keyed.sort(key=itemgetter(0))
-    return Hits(_hit(each, one) for _, each, one in keyed[:k])
+def _asks(request: Request) -> bool:
+    """Whether anything is asked that a tier must search for."""
+    return bool(request.query.strip()) and any(tier.embeds for tier in request.tiers)
 
 
-def _rank(candidate: Candidate, place: int) -> tuple[object, ...]:
-    fields = candidate.fields
-    order = ranking.rank(candidate.score, candidate.similarity, int(fields[b"at"]), place)
-    return (*order, fields[b"id"], fields.get(b"scope", b""))
+def _vector(request: Request, tiers: Tiers) -> Plan[tuple[bytes | None, tuple[str, ...]]]:
+    """The query's vector, and what is missing without it: where words are searched for too, these may do."""
+    mode = request.mode or tiers.mode
+    if mode == "text" or not _asks(request):
+        return None, ()
+    try:
+        (embedding,) = yield from embed([request.query])
+    except EmbedderUnavailable as error:
+        if mode == "vector" or not tiers.defers:
+            raise
+        _logger.warning("the embedder is out of reach (%s); memories are found by their words alone", error.code)
+        return None, ("embedder",)
+    return embedding.vector, ()
 
 
-def _hit(found: Found, candidate: Candidate) -> RecalledMemory:
-    status: Status = "superseded" if candidate.fields.get(b"superseded") else "active"
-    return made(
-        RecalledMemory, candidate.fields, tier=found.tier.name, status=status,
-        score=candidate.score, similarity=candidate.similarity, why=candidate.why,
-    )  # fmt: skip
-
-
-def _searches(request: Request, tiers: Tiers, keyspace: Keyspace, floor: float | None) -> Plan[list[Search]]:
+def _searches(
+    request: Request, tiers: Tiers, keyspace: Keyspace, floor: float | None, vector: bytes | None
+) -> list[Search]:
     """The same recall as each scope is asked it."""
     mode = request.mode or tiers.mode
-    asks = bool(request.query.strip()) and any(tier.embeds for tier in request.tiers)
-    vector: bytes | None = None
-    if asks and mode != "text":
-        (embedding,) = yield from embed([request.query])
-        vector = embedding.vector
-    question = Question.of(request.query) if asks and mode != "vector" else None
-    k = request.k if tiers.reranker is None else max(request.k, tiers.reranked)
+    question = Question.of(request.query) if mode != "vector" and _asks(request) else None
+    diversity = tiers.diversity if request.diversity is None else request.diversity
+    k = _wanted(request, tiers)
+    if diversity and mode == "vector":
+        k += MORE_CANDIDATES  # to choose from, which the other modes have anyway
     weight = 0.0 if tiers.weaver is None else tiers.weaver.config.weight
     now = clock.now_micros()
     as_of = None if request.as_of is None else clock.to_micros(request.as_of)
     return [
         Search(
             keyspace, keyspace.of(scope), vector, k, request.threshold, floor, now, as_of, request.include_superseded,
-            mode, question, among, query=request.query, graph_weight=weight,
+            mode, question, among, query=request.query, graph_weight=weight, diversity=diversity,
         )
         for scope in request.scopes
         for among in _parts(request.among)
     ]  # fmt: skip
+
+
+def _wanted(request: Request, tiers: Tiers) -> int:
+    """How many hits are chosen: what a re-ranker is given may be more than what is wanted."""
+    return request.k if tiers.reranker is None else max(request.k, tiers.reranked)
 
 
 def _parts(among: Sequence[str] | None) -> list[Sequence[str] | None]:

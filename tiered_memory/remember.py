@@ -9,13 +9,14 @@ from typing import Any
 from attrs import evolve, frozen
 
 from tiered_memory import clock
+from tiered_memory.assertions.deferred import embed_or_defer
 from tiered_memory.assertions.read import read
 from tiered_memory.assertions.views import Work
 from tiered_memory.assertions.write import Entry, write
 from tiered_memory.checks import check_metadata
 from tiered_memory.errors import EmbeddingError, InvalidItem, NotFound, TieredMemoryError, UpdateConflict
 from tiered_memory.items import MemoryItem, MemoryRecord, Remembered
-from tiered_memory.plan import Embedding, Plan, embed, join, opened
+from tiered_memory.plan import Embedding, Plan, join, opened
 from tiered_memory.tiers.base import Tier
 from tiered_memory.tiers.enabled import Tiers
 
@@ -36,7 +37,7 @@ def remember(
         return []
     keyspace = yield from opened()
     found_by = [tier.described(item) for item, tier in zip(items, homes, strict=True)]
-    embeddings = yield from _embedded(found_by, homes)
+    embeddings = yield from _embedded(found_by, homes, defers=tiers.defers)
     batches: dict[str | None, dict[int, Entry]] = {}
     for place, (item, scope, tier, words) in enumerate(zip(items, scopes, homes, found_by, strict=True)):
         embedding = embeddings[words] if tier.embeds else None
@@ -56,14 +57,14 @@ def remember(
     return [outcomes[place] for place in range(len(items))]
 
 
-def _embedded(words: Sequence[str], homes: Sequence[Tier]) -> Plan[dict[str, Embedding]]:
+def _embedded(words: Sequence[str], homes: Sequence[Tier], *, defers: bool) -> Plan[dict[str, Embedding]]:
     """The embedding of all different words by which items are found; a bad one names the first item that has it."""
     texts: dict[str, int] = {}
     for place, (text, tier) in enumerate(zip(words, homes, strict=True)):
         if tier.embeds:
             texts.setdefault(text, place)
     try:
-        embeddings = yield from embed(list(texts))
+        embeddings = yield from embed_or_defer(list(texts), defers=defers)
     except EmbeddingError as error:
         if error.place is None:
             raise
@@ -147,18 +148,17 @@ def update(tiers: Tiers, tier: Tier, scope: str | None, id: str, changes: Change
     Raises `NotFound`, or `UpdateConflict` when others were quicker each time.
     """
     keyspace = yield from opened()
-    embedding: Embedding | None = None
-    embedded: str | None = None
+    known: dict[str, Embedding] = {}
     for _ in range(_ATTEMPTS):
         standing = yield from read(keyspace, tier.keeping, scope, id)
         if standing is None:
             raise NotFound(f"nothing stands at id {id!r} in tier {tier.name!r}; remember it first")
         item = changes.applied_to(standing.memory)
         words, before = tier.described(_full(item, standing.memory)), tier.described(_full(None, standing.memory))
-        if not tier.embeds or words == before:
-            embedding = None
-        elif words != embedded:
-            (embedding,), embedded = (yield from embed([words])), words
+        says_other = tier.embeds and words != before
+        if says_other and words not in known:
+            (known[words],) = yield from embed_or_defer([words], defers=tiers.defers)
+        embedding = known[words] if says_other else None
         entry = Entry(
             item, tier.keeping, words, embedding, "update", standing.version, lifts_expiry=changes.ttl is False
         )

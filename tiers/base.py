@@ -38,6 +38,7 @@ class Search:
         records: The keys of such memories' records, as far as they are known.
         query: What is asked, as the caller said it.
         graph_weight: How much the graph adds to relevance at the most.
+        diversity: How much hits are to differ, in [0, 1).
     """
 
     keyspace: Keyspace
@@ -55,6 +56,7 @@ class Search:
     records: Sequence[str] = ()
     query: str = ""
     graph_weight: float = 0.0
+    diversity: float = 0.0
 
     @property
     def moment(self) -> int:
@@ -63,8 +65,10 @@ class Search:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """What a hit is made from; the present knows no superseded ones, so that their field needn't travel."""
-        return (*RECALLED, "superseded") if self.as_of is not None or self.include_superseded else RECALLED
+        """What a hit is made and chosen from; the present knows no superseded ones, and only few need vectors."""
+        status = ("superseded",) if self.as_of is not None or self.include_superseded else ()
+        vector = (self.keyspace.vector,) if self.diversity else ()
+        return (*RECALLED, *status, *vector)
 
 
 @define

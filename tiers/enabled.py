@@ -45,8 +45,10 @@ class Tiers:
         self.gate = Gate(config.gate)
         self.default = self[config.default_tier].name
         self.mode = config.mode
+        self.defers = config.embedder_down == "defer"
         self.weaver = None if config.graph is None else Weaver(config.graph, self.stating)
         self.reranker, self.reranked = config.reranker, config.reranked
+        self.diversity = config.diversity
 
     def __iter__(self) -> Iterator[Tier]:
         return iter(self._tiers.values())

@@ -33,7 +33,7 @@ def by_words_too(tier: VectorTier, search: Search) -> Plan[Found]:
     neighbours = _neighbours(tier, search)
     name = search.keyspace.vector
     fields = (*search.fields, "terms", *(["slot"] if neighbours >= 0 else []))
-    wanted = fields if search.threshold is None else (*fields, name)
+    wanted = fields if search.threshold is None or name in fields else (*fields, name)
     vector = ("", b"") if search.vector is None else (name, search.vector)
     where, count = tier.where(search), search.k + MORE_CANDIDATES
     while True:

@@ -37,7 +37,7 @@ class Gate:
         bound = self._config.near_duplicate
         if bound is None:
             return reasons
-        unsuspected = {place: entry for place, entry in claims.items() if place not in reasons}
+        unsuspected = {place: entry for place, entry in claims.items() if place not in reasons and not entry.deferred}
         keys = keyspace.of(scope)
         replies = yield from ask(*(_neighbours(keyspace, keys, entry) for entry in unsuspected.values()))
         for (place, entry), reply in zip(unsuspected.items(), replies, strict=True):

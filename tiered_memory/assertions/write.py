@@ -8,8 +8,10 @@ from typing import Literal
 
 from attrs import frozen
 
+from tiered_memory.assertions.deferred import KIND as EMBED
 from tiered_memory.assertions.fields import own_fields
 from tiered_memory.assertions.keeping import Keeping
+from tiered_memory.assertions.memory_jobs import memory_jobs
 from tiered_memory.assertions.views import Work, document_fields, view_arguments, view_uri
 from tiered_memory.checks import encode_metadata
 from tiered_memory.clock import to_micros
@@ -20,6 +22,7 @@ from tiered_memory.errors import KindConflict
 from tiered_memory.items import MemoryItem, Outcome, Remembered
 from tiered_memory.plan import Embedding, Plan, ask
 from tiered_memory.scope import digest
+from tiered_memory.store.queue import job_arguments
 from tiered_memory.store.uri import Uri
 from tiered_memory.terms import terms
 
@@ -34,7 +37,7 @@ class Entry:
         item: What is to be written.
         keeping: How its tier keeps it.
         words: The words by which it is found.
-        embedding: Their vector, or None.
+        embedding: Their vector, which is empty if it is made later, or None.
         mode: Whether it is remembered, or updates what stands there.
         expected: For an update, what must stand there.
         lifts_expiry: For an update, whether it is to be kept until it is forgotten.
@@ -57,6 +60,11 @@ class Entry:
         """Where it is a document of the tree, or None."""
         return view_uri(self.keeping, self.item.key)
 
+    @property
+    def deferred(self) -> bool:
+        """Whether its vector is made later."""
+        return self.embedding is not None and not self.embedding.vector
+
 
 def write(keyspace: Keyspace, scope: str | None, entries: Sequence[Entry], now: int) -> Plan[list[Remembered]]:
     """What became of each of `entries`, all of one scope, written in one step."""
@@ -67,11 +75,14 @@ def write(keyspace: Keyspace, scope: str | None, entries: Sequence[Entry], now: 
         arguments += [*keeping.address(keys), keeping.most, keeping.idle, keeping.half_life, keeping.rules]
     for entry in entries:
         arguments += _item(entry, places[entry.keeping], keys, keyspace.vector, now)
+    deferred = memory_jobs(EMBED, ((entry.keeping.name, entry.item.key) for entry in entries if entry.deferred))
+    if deferred:
+        arguments += [keys.token("tree"), keyspace.vector, *job_arguments(deferred), len(arguments) + 1]
     views = {place: uri for place, entry in enumerate(entries, 1) if (uri := entry.uri)}
     if views:
         jobs = {place: entry.jobs for place, entry in enumerate(entries, 1)}
         arguments += view_arguments(keys, views, jobs, len(arguments))
-    script = "remember_in_tree" if views else "remember"
+    script = "remember" + "_in_tree" * bool(views) + "_deferred" * bool(deferred)
     (outcomes,) = yield from ask(call(script, keys.scopes, arguments), repeatable=_repeatable(entries))
     if outcomes[0] == b"kind_conflict":
         raise KindConflict(f"a document that is no memory stands at {text(outcomes[1])!r}; remove it first")
@@ -91,7 +102,8 @@ def _item(entry: Entry, place: int, keys: ScopeKeys, vector: str, now: int) -> l
     if entry.uri:
         fields |= document_fields(entry.uri, item.text)
     if embedding:
-        fields |= {vector: embedding.vector, "terms": " ".join(terms(entry.words))}
+        fields["terms"] = " ".join(terms(entry.words))
+        fields |= {"to_embed": entry.words} if entry.deferred else {vector: embedding.vector}
     arguments: list[Argument] = [
         place,
         digest(item.key),
@@ -121,4 +133,6 @@ def _expiry(ttl: timedelta | None, lifts: bool, now: int) -> tuple[Argument, Arg
 def _remembered(entry: Entry, scope: str | None, outcome: Outcome | str) -> Remembered:
     cut = bool(entry.embedding and entry.embedding.cut)
     reason = entry.reason if outcome in ("queued", "already_queued") else None
-    return Remembered(entry.item.key, entry.keeping.name, scope, outcome, cut, reason)  # type: ignore[arg-type]
+    return Remembered(
+        entry.item.key, entry.keeping.name, scope, outcome, cut, reason, entry.deferred  # type: ignore[arg-type]
+    )  # fmt: skip

@@ -134,6 +134,9 @@ def recall(
     max_tokens: Annotated[
         int | None, typer.Option(help="The most tokens that the hits have in a prompt.", show_default="no limit")
     ] = None,
+    diversity: Annotated[
+        float | None, typer.Option(help="How much hits are to differ, from 0 to less than 1.", show_default="0")
+    ] = None,
     as_of: Annotated[datetime | None, moment("What was believed at that time", "now")] = None,
     include_superseded: Annotated[
         bool, typer.Option("--include-superseded", help="Find what was believed before, too.")
@@ -149,6 +152,7 @@ def recall(
             threshold=threshold,
             window=window,
             max_tokens=max_tokens,
+            diversity=diversity,
             scope=scope or None,
             as_of=as_of,
             include_superseded=include_superseded,

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tiered_memory.errors import EmbeddingError, TieredMemoryError
+from tiered_memory.embedders.failures import embedder_errors
+from tiered_memory.errors import EmbeddingError
 from tiered_memory.plan import Embedding
 
 if TYPE_CHECKING:
@@ -23,31 +24,21 @@ def default_embedder() -> Embedder:
 def embed(embedder: Embedder, texts: Sequence[str], numbers: str) -> list[Embedding]:
     """The embeddings of `texts`, of numbers of this numpy type; raises `EmbeddingError` when they can't be used."""
     fitted = _fit(embedder, texts)
-    try:
+    with embedder_errors(f"embedder {embedder.id!r}"):
         vectors = embedder.embed(fitted)
-    except Exception as error:
-        raise _failure(embedder, error) from None
     return _checked(embedder, vectors, texts, fitted, numbers)
 
 
 async def aembed(embedder: Any, texts: Sequence[str], numbers: str) -> list[Embedding]:
     """As `embed`, for an embedder that has an async twin."""
     fitted = _fit(embedder, texts)
-    try:
+    with embedder_errors(f"embedder {embedder.id!r}"):
         vectors = await embedder.aembed(fitted)
-    except Exception as error:
-        raise _failure(embedder, error) from None
     return _checked(embedder, vectors, texts, fitted, numbers)
 
 
 def _fit(embedder: Embedder, texts: Sequence[str]) -> list[str]:
     return [embedder.fit(text) for text in texts]
-
-
-def _failure(embedder: Embedder, error: Exception) -> Exception:
-    if isinstance(error, TieredMemoryError):
-        return error
-    return EmbeddingError(f"embedder {embedder.id!r} failed with {type(error).__name__}; nothing was written")
 
 
 def _checked(

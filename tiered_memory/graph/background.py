@@ -1,32 +1,22 @@
-"""Asking for memories to be indexed in the background: a durable job for each tier, after the write."""
+"""Asking for memories to be indexed in the background: by a durable job, after the write."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tiered_memory.assertions.memory_jobs import memory_jobs
 from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.items import Remembered
 from tiered_memory.plan import Plan
 
 KIND = "index_memories"
-"""The kind of such jobs. Their payload names a tier and ids; texts are read when the job is done."""
-
-_AT_ONCE = 100
-"""How many memories one job indexes at the most."""
+"""The kind of such jobs. What is to be indexed is read when the job is done."""
 
 
 def enqueue(keys: ScopeKeys, written: Iterable[Remembered]) -> Plan[None]:
     """Enqueues the jobs that index these memories of a scope."""
     from tiered_memory.store.job_log import JobLog  # whose package has the handles, which have the graph
 
-    by_tier: dict[str, dict[str, None]] = {}
-    for each in written:
-        by_tier.setdefault(each.tier, {})[each.id] = None
     log = JobLog(keys.scope, "")
-    payloads = [
-        {"tier": tier, "ids": [*ids][start : start + _AT_ONCE]}
-        for tier, ids in by_tier.items()
-        for start in range(0, len(ids), _AT_ONCE)
-    ]
-    for payload in payloads:
-        yield from log.enqueue(KIND, payload)
+    for kind, payload in memory_jobs(KIND, ((each.tier, each.id) for each in written)):
+        yield from log.enqueue(kind, payload)

@@ -11,7 +11,6 @@ from attrs import frozen
 
 from tiered_memory import clock
 from tiered_memory.assertions.keeping import Keeping
-from tiered_memory.engine.faults import ours
 from tiered_memory.engine.keys import ScopeKeys
 from tiered_memory.engine.reply import pairs, text
 from tiered_memory.engine.scripts import call
@@ -119,6 +118,8 @@ def reach(
 
     No more than `read` facts are looked at for either. For a scope whose graph can't be read it is the error.
     """
+    from tiered_memory.engine.faults import ours  # which needs redis-py, that a command line's help shouldn't wait for
+
     if not entities:
         return [[] for _ in keys]
     bounds: tuple[float | str, ...] = (times.from_most, times.to_least, times.known_by, "mentions" if mentions else "")

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeAlias
 
+from tiered_memory.checks import check_id
+from tiered_memory.errors import InvalidItem
 from tiered_memory.plan import Plan
 from tiered_memory.store.queue import Job, check_delay, check_reason
 
@@ -30,3 +32,14 @@ class FailJob(Exception):
     def __init__(self, reason: str, *, again: bool = True) -> None:
         super().__init__(check_reason(reason))
         self.reason, self.again = reason, again
+
+
+def memories_of(job: Job) -> tuple[str, list[str]]:
+    """The tier and the ids that a job names; raises `FailJob` where it doesn't."""
+    try:
+        tier, ids = job.payload["tier"], [check_id(id) for id in job.payload["ids"]]
+    except (KeyError, TypeError, InvalidItem):
+        raise FailJob("invalid_payload", again=False) from None
+    if not isinstance(tier, str):
+        raise FailJob("invalid_payload", again=False)
+    return tier, ids

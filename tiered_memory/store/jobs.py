@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Any, cast
 
+from tiered_memory.assertions.deferred import KIND as EMBED_MEMORIES
+from tiered_memory.assertions.embedding import embed_memories
 from tiered_memory.checks import check_count
 from tiered_memory.errors import InvalidInput, JobNotFound
 from tiered_memory.graph.indexing import indexing
@@ -178,9 +180,9 @@ class JobOperations(Bound):
     ) -> Plan[WorkReport]:
         """Claims jobs and has them done until it is told to stop; returns how many, by what became of them.
 
-        Documents are embedded and summarised without a handler of yours, and so are memories indexed where this memory
-        has a graph. A handler that returns has done its job; one
-        that raises has failed, for a reason that is the `code` of an exception of this package, or `handler_failed`.
+        Documents are embedded and summarised without a handler of yours; memories are embedded that couldn't be when
+        they were written, and indexed where this memory has a graph. A handler that returns has done its job; one that
+        raises has failed, for a reason that is the `code` of an exception of this package, or `handler_failed`.
         `FailJob` names another reason, and `DeferJob` puts the job off. A handler may be called again for a job that it
         has done, when the worker died before that was recorded.
 
@@ -207,7 +209,8 @@ class JobOperations(Bound):
             StoreError: Redis can't be reached to begin with; later on it is waited for.
         """
         chosen = _callables({} if handlers is None else handlers)
-        plans = DocumentHandlers(summarise or self._runner.config.summarise).plans | indexing(self._tiers)
+        plans = DocumentHandlers(summarise or self._runner.config.summarise).plans
+        plans |= {EMBED_MEMORIES: embed_memories} | indexing(self._tiers)
         settings = WorkSettings(
             kinds=check_kinds({**plans, **chosen} if kinds is None else kinds),
             concurrency=check_count(concurrency, "concurrency", 1),

@@ -79,7 +79,8 @@ class MemoryOperations(Bound):
     ) -> Plan[Remembered]:
         """Remembers `value` at a URI, with its document and its jobs, in one step.
 
-        The value is embedded at once, so that no job needs to do it. The same value as the one that is active there
+        The value is embedded at once, so that no job needs to do it, unless the configuration defers that while the
+        embedder is out of reach. The same value as the one that is active there
         counts as another use of it; nothing else changes, and no job is enqueued.
 
         Args:
@@ -98,7 +99,7 @@ class MemoryOperations(Bound):
             InvalidItem: The value is blank, or the confidence or the importance isn't in [0, 1].
             InvalidPayload: A job's payload can't be kept as JSON.
             KindConflict: A document that is no memory stands there.
-            EmbeddingError: The embedder failed. After any of these, nothing was written.
+            EmbeddingError: The embedder failed, and that isn't deferred. After any of these, nothing was written.
         """
         from tiered_memory.remember import remember  # which imports the tree, and so this module
 

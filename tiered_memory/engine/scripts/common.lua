@@ -295,7 +295,7 @@ local function fields_of(tier, value, digest)
   return fields
 end
 
--- What is added to a script that has the tree at hand, see `views`.
+-- What is added to a script that has the tree or the jobs at hand, see `views` and `deferral`.
 local in_tree = {}
 
 local function is_vector(name) return string.sub(name, 1, 7) == 'vector_' end

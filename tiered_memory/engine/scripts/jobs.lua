@@ -9,6 +9,9 @@ local job_statuses = { 'pending', 'running', 'done', 'failed' }
 local job_fields = { 'kind', 'uri', 'content_hash', 'status', 'attempts', 'claims', 'owner', 'token', 'scope' }
 local job_kinds, job_sequence, job_turns = prefix .. 'job_kinds', prefix .. 'job_sequence', prefix .. 'job_turns'
 
+-- After which outcomes a memory makes work: when it says something new.
+local is_news = { recorded = true, superseded = true, queued = true }
+
 local function job_key(number) return prefix .. 'job:' .. number end
 
 local function times_key(status) return prefix .. 'job_times:' .. status end

@@ -8,11 +8,20 @@ for at = 2, #ARGV, 4 do
   if words_of(record) == state then found[#found + 1] = { record, vector, cut } end
 end
 
+-- Where another vector says whether it was cut, that of this one waits for the others to be removed.
+local function cut_field(record)
+  for _, name in ipairs(redis.call('HKEYS', record)) do
+    if is_vector(name) and name ~= field then return 'cut_next' end
+  end
+  return 'cut'
+end
+
 local stored = {}
 for place, each in ipairs(found) do
   local record, vector, cut = unpack(each)
-  redis.call('HDEL', record, 'cut_next')
-  redis.call('HSET', record, field, vector, unpack(cut == '1' and { 'cut_next', cut } or {}))
+  local name = cut_field(record)
+  redis.call('HDEL', record, name)
+  redis.call('HSET', record, field, vector, unpack(cut == '1' and { name, cut } or {}))
   stored[place] = record
 end
 return stored

@@ -141,12 +141,12 @@ local function change_expiry(item, number)
   end
 end
 
--- The vector and the terms, which metadata may change too: it says who speaks.
+-- The vector or what is to be embedded, and the terms, which metadata may change too: it says who speaks.
 local function found_by(item)
   local found = {}
   for place = 1, #item.fields, 2 do
     local name = item.fields[place]
-    if name == 'terms' or is_vector(name) then
+    if name == 'terms' or name == 'to_embed' or is_vector(name) then
       found[#found + 1], found[#found + 2] = name, item.fields[place + 1]
     end
   end
@@ -165,6 +165,7 @@ local function reaffirm(item, number, old)
   if item.metadata ~= '' then
     local found = found_by(item)
     changed = joined(changed, { 'metadata', item.metadata }, found)
+    if in_tree.outdate then in_tree.outdate(number) end
     if #found > 0 and item.metadata ~= old.metadata then drop_other_vectors(number, found) end
   end
   redis.call('HSET', record_key(number), unpack(changed))

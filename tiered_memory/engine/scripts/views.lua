@@ -9,9 +9,7 @@ for each = in_tree.first + 4, after_views - 1, 3 do
   views[#views + 1], places[view.place] = view, view
 end
 local view_jobs = read_jobs(after_views)
-
--- What makes work: what says something new.
-local is_news = { recorded = true, superseded = true, queued = true }
+in_tree.jobs = view_jobs
 
 function in_tree.wrong() return wrong_tree(tree) or #view_jobs > 0 and wrong_jobs(tree_queue, view_jobs) end
 

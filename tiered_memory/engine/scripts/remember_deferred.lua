@@ -1,0 +1,2 @@
+-- with: records, jobs, deferral, remember
+-- Remembers a batch as `remember` does, without vectors; what `deferral` reads follows at the end of ARGV.

@@ -1,0 +1,2 @@
+-- with: records, tree, jobs, views, deferral, remember
+-- Remembers a batch as `remember_in_tree` does, without vectors; what `deferral` reads comes before what `views` reads.

@@ -13,10 +13,11 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
+from tiered_memory.assertions.fields import as_written
 from tiered_memory.assertions.keeping import UNBOUNDED
 from tiered_memory.config import MemoryConfig
 from tiered_memory.embedders.base import Embedder
-from tiered_memory.engine.index import NUMBERS, add_vector_field, lacking
+from tiered_memory.engine.index import NUMBERS, add_vector_fields, lacking
 from tiered_memory.engine.keys import Keyspace, vector_field
 from tiered_memory.engine.reply import pairs, strings, text
 from tiered_memory.engine.scripts import call
@@ -49,10 +50,7 @@ def reembed(
     vector = vector_field(embedder.id, config.vectors)
     keyspace = Keyspace(config.namespace, int(stood["partitions"]), vector, NUMBERS[config.vectors])
     partitions = range(keyspace.partitions)
-    others = []
-    for partition in partitions:
-        adding = add_vector_field(keyspace, partition, embedder.dimensions, config.vectors)
-        others.append((yield from adding))
+    others = yield from add_vector_fields(keyspace, embedder.dimensions, config.vectors)
     filling = _Filling(keyspace, tiers, progress, (yield from lacking(keyspace)))
     shall = {"embedder": embedder.id, "dimensions": str(embedder.dimensions), "vectors": config.vectors}
     yield from _switch(filling, others[0], stood, shall)
@@ -157,17 +155,16 @@ class _Filling:
 
     def fill(self, partition: int) -> Plan[int]:
         """Embeds what lacks a vector in a partition; answers how many records have no words to embed."""
-        wordless = 0
-        while True:
+        wordless, more = 0, 1
+        while more:
             index = (self.keyspace.index(partition), self.keyspace.vector)
             arguments = (*index, wordless, _BATCH, _BYTES)
-            (rows,) = yield from ask(call("reembed_read", self.keyspace.scopes(partition), arguments))
-            if not rows:
-                return wordless
+            ((more, rows),) = yield from ask(call("reembed_read", self.keyspace.scopes(partition), arguments))
             records = [record for row in rows if row[1:] and (record := self._record(*row)).words.strip()]
             wordless += len(rows) - len(records)
             if records:
                 yield from self._store(partition, records)
+        return wordless
 
     def _record(
         self,
@@ -182,7 +179,8 @@ class _Filling:
         if id is None:
             return _Record(key, state, text(content), f"document {text(key)}", is_memory=False)
         keys = self.keyspace.of(None if scope is None else text(scope))
-        item = MemoryItem(text(content), metadata=json.loads(metadata or b"{}"))
+        with as_written():
+            item = MemoryItem(text(content), metadata=json.loads(metadata or b"{}"))
         homes = [tier for tier in self.tiers if keys.token(tier.name) == text(token)]
         words = homes[0].described(item) if homes else item.text
         return _Record(key, state, words, f"memory {text(id)!r} of scope {keys.scope!r}", is_memory=True)

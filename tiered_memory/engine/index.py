@@ -76,45 +76,49 @@ def _settle_indexes(keyspace: Keyspace, dimensions: int, vectors: VectorType) ->
     fields = _fields(keyspace.vector, dimensions, vectors)
     started = yield from ask(*(("EXISTS", keyspace.sequence(partition)) for partition in partitions))
     creating = (_create(keyspace, each, fields, scans=bool(started[each])) for each in partitions)
-    naming = (_name(keyspace, each) for each in partitions)
-    made = yield from ask(*creating, *naming, keep_errors=True)
-    _check_made(made)
+    _check_made((yield from ask(*creating, keep_errors=True)))
+    yield from ask(*(_name(keyspace, each) for each in partitions))
     for _ in range(int(_BUILDING_TIME / _PAUSE)):
-        replies = yield from ask(*(("FT.INFO", keyspace.index(partition)) for partition in partitions))
-        infos = [strings(pairs(reply)) for reply in replies]
+        infos = yield from _infos(keyspace)
         for info in infos:
             _check_index(fields, info)
-        if not any(started) or all(float(info.get("percent_indexed", 1)) == 1 for info in infos):
+        if not any(started) or all(map(_is_built, infos)):
             return
         yield Pause(_PAUSE)
     raise StoreUnavailable(f"the index of namespace {keyspace.namespace!r} is still being built; try again later")
 
 
-def _check_made(replies: list[Any]) -> None:
+def _check_made(replies: list[Any], expected: str = "already exists") -> None:
     for reply in replies:
-        if isinstance(reply, Exception) and "already exists" not in str(reply):
+        if isinstance(reply, Exception) and expected not in str(reply):
             raise reply
 
 
-def add_vector_field(keyspace: Keyspace, partition: int, dimensions: int, vectors: VectorType) -> Plan[list[str]]:
-    """Adds the vector field in use to a partition's index that lacks it; answers the other ones that it has.
+def add_vector_fields(keyspace: Keyspace, dimensions: int, vectors: VectorType) -> Plan[list[list[str]]]:
+    """Adds the vector field in use to each partition's index that lacks it; answers the other ones of each.
 
-    Waits until the index knows which records have no vector in that field.
+    Waits until the indexes know which records have no vector in that field.
     """
+    partitions = range(keyspace.partitions)
     fields = _fields(keyspace.vector, dimensions, vectors)
-    _check_made((yield from ask(_create(keyspace, partition, fields, scans=True), keep_errors=True)))
-    index = keyspace.index(partition)
-    (reply,) = yield from ask(("FT.INFO", index))
-    known = _vector_fields(pairs(reply))
-    if keyspace.vector not in known:
-        (done,) = yield from ask(("FT.ALTER", index, "SCHEMA", "ADD", *fields[-1]), keep_errors=True)
-        if isinstance(done, Exception) and "Duplicate field" not in str(done):
-            raise done
-    while float(strings(pairs(reply)).get("percent_indexed", 1)) < 1 or keyspace.vector not in known:
+    creating = (_create(keyspace, each, fields, scans=True) for each in partitions)
+    _check_made((yield from ask(*creating, keep_errors=True)))
+    known = [_vector_fields(info) for info in (yield from _infos(keyspace))]
+    lacking = [each for each in partitions if keyspace.vector not in known[each]]
+    adding = (("FT.ALTER", keyspace.index(each), "SCHEMA", "ADD", *fields[-1]) for each in lacking)
+    _check_made((yield from ask(*adding, keep_errors=True)), "Duplicate field")
+    while not all(map(_is_built, (yield from _infos(keyspace)))):
         yield Pause(_PAUSE)
-        (reply,) = yield from ask(("FT.INFO", index))
-        known = _vector_fields(pairs(reply))
-    return [name for name in known if name != keyspace.vector]
+    return [[name for name in names if name != keyspace.vector] for names in known]
+
+
+def _infos(keyspace: Keyspace) -> Plan[list[dict[str, Any]]]:
+    replies = yield from ask(*(("FT.INFO", keyspace.index(each)) for each in range(keyspace.partitions)))
+    return [strings(pairs(reply)) for reply in replies]
+
+
+def _is_built(info: dict[str, Any]) -> bool:
+    return float(info.get("percent_indexed", 1)) == 1
 
 
 def lacking(keyspace: Keyspace) -> Plan[int]:
@@ -125,8 +129,8 @@ def lacking(keyspace: Keyspace) -> Plan[int]:
     return sum(reply[b"total_results"] if isinstance(reply, dict) else reply[0] for reply in replies)
 
 
-def _vector_fields(info: dict[Any, Any]) -> list[str]:
-    attributes = [pairs(attribute) for attribute in strings(info)["attributes"]]
+def _vector_fields(info: dict[str, Any]) -> list[str]:
+    attributes = map(pairs, info["attributes"])
     return [attribute["identifier"] for attribute in attributes if attribute["type"] == "VECTOR"]
 
 

@@ -1,11 +1,12 @@
 #!lua flags=no-writes
 -- with: reembed
 -- Reads records that have no vector in a field: ARGV is the index, the field, how many of them to pass over, how many
--- to read at the most, and how many bytes of texts are enough. Answers for each its key and, unless it is gone, what tells
--- its words from any other, text, metadata, id, scope, and the token of its tier.
+-- to read at the most, and how many bytes of texts are enough. Answers whether there are more, then for each its key and,
+-- unless it is gone, what tells its words from any other, text, metadata, id, scope, and the token of its tier.
 local index, field, offset, most, enough = unpack(ARGV)
+local rows = rows_of(index, 'ismissing(@' .. field .. ')', offset, most)
 local found, size = {}, 0
-for _, record in ipairs(rows_of(index, 'ismissing(@' .. field .. ')', offset, most)) do
+for _, record in ipairs(rows) do
   if size >= tonumber(enough) then break end
   local state, text, metadata = words_of(record)
   if state then
@@ -18,4 +19,4 @@ for _, record in ipairs(rows_of(index, 'ismissing(@' .. field .. ')', offset, mo
     found[#found + 1] = { record }
   end
 end
-return found
+return { (#rows == tonumber(most) or #found < #rows) and 1 or 0, found }

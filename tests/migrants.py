@@ -28,6 +28,11 @@ class SlowEmbedder(TableEmbedder):
         return super().embed(texts)
 
 
+def tell(*words: object) -> None:
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
 def write(mem: Memory, number: int) -> None:
     """Remembers, supersedes, reaffirms with other metadata, and recalls, until it is refused."""
     each = 0
@@ -39,15 +44,15 @@ def write(mem: Memory, number: int) -> None:
             mem.remember("the same", id=f"e{id}", tier="episodic", metadata={"speaker": f"Speaker {each}"})
             assert mem.recall(text, mode="vector", tier="semantic", threshold=0.99)[0].id == id
         except (EmbedderMismatch, IndexUnavailable) as refusal:
-            return print("refused", refusal.code, flush=True)
-        print(id, flush=True)
+            return tell("refused", refusal.code)
+        tell(id)
         time.sleep(0.005)
 
 
 def move(mem: Memory, _: int) -> None:
     """Moves the namespace, and tells how far it is."""
-    mem.reembed(progress=lambda done, total: print(done, total, flush=True))
-    print("moved", flush=True)
+    mem.reembed(progress=tell)
+    tell("moved")
 
 
 def start(work: str, url: str, namespace: str, number: int = 0) -> subprocess.Popen[str]:

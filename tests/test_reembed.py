@@ -27,6 +27,7 @@ from tiered_memory import (
     Reembedded,
     StoreError,
     memory,
+    reembed,
 )
 from tiered_memory.archive import Archive
 from tiered_memory.engine.keys import vector_field
@@ -136,7 +137,7 @@ class TestMoving:
 
     @pytest.mark.usefixtures("filled")
     def test_everything(self, moving, other, client, namespace):
-        """Memories of all scopes, tiers and statuses and documents are moved; what was refused before is found after."""
+        """Memories of all scopes, tiers and statuses and documents are moved, and found by the new embedder."""
         with pytest.raises(EmbedderMismatch, match=r"reembed\(\)"):
             moving.count()
         assert moving.reembed() == Reembedded("other", memories=3 * 10, documents=3, removed=3 * 11)
@@ -197,12 +198,12 @@ class TestMoving:
     def test_an_id_has_one_dimension(self, mem, open_memory):
         """An embedder of the same id with other dimensions is refused: its vectors would go where the old ones are."""
         mem.remember("exact", tier="semantic")
-        with pytest.raises(EmbedderMismatch, match="3 dimensions.*4"):
+        with pytest.raises(EmbedderMismatch, match=r"3 dimensions.*4"):
             open_memory(embedder=TableEmbedder({}, dimensions=4)).reembed()
         assert is_found(mem, "exact")
 
     def test_cut(self, mem, moving, other):
-        """Whether only a memory's beginning was embedded is said of the embedder in force: until the switch the old one."""
+        """Whether only a text's beginning was embedded is said of the embedder in force, until the switch the old."""
         mem.remember(["short", *(f"a long text {number}" for number in range(299))], tier="semantic")
         other.longest, other.fails_after = 5, 1
         with pytest.raises(EmbeddingError):
@@ -260,7 +261,7 @@ class TestMeanwhile:
         return do
 
     def test_reads_and_writes(self, beside, moving, other, once, client, namespace):
-        """Others read as before, and whatever they write, supersede, describe otherwise or forget is as they left it."""
+        """Others read as before, and what they write, supersede, describe otherwise or forget is as they left it."""
         beside.remember([MemoryItem(text, tier, id=text) for text in ("a", "b", "c", "d") for tier in SEARCHED])
         beside.remember("said", tier="episodic", id="s", metadata={"speaker": "Ana"})
         beside.store.documents.put(f"{U}/tea", "about tea")
@@ -283,7 +284,7 @@ class TestMeanwhile:
         assert check_invariants(client, namespace) == {"active": 9, "superseded": 1}
 
     def test_described_otherwise_afterwards(self, beside, moving, other, client, namespace):
-        """A vector that was written already goes when the old embedder's process changes what its memory is found by."""
+        """A vector that was written already goes when an old process changes the words that its memory is found by."""
         beside.remember("said", tier="episodic", id="s", metadata={"speaker": "Ana"})
         beside.remember([f"text {number}" for number in range(400)], tier="semantic")
 
@@ -347,7 +348,7 @@ class TestFailures:
         """A text that the new embedder can't embed is named by its memory, and the old embedder stays in force."""
         beside.scoped("s").remember(["good", "bad"], tier="semantic")
         other.table["bad"] = np.zeros(5, "f4")
-        with pytest.raises(EmbeddingError, match="memory '.*' of scope 's'.*zero") as caught:
+        with pytest.raises(EmbeddingError, match=r"memory '.*' of scope 's'.*zero") as caught:
             moving.reembed()
         assert "bad" not in str(caught.value)
         assert is_found(beside.scoped("s"), "good")
@@ -400,6 +401,14 @@ class TestAfterwards:
                 write()
         assert texts(moving.list("semantic").items) == ["exact", "near"]
 
+    @pytest.mark.usefixtures("old")
+    def test_opened_at_the_wrong_moment(self, open_memory, client, namespace):
+        """Whoever looked at the namespace right before the switch, and opens its index right after, is refused."""
+        before = {"embedder": "table", "dimensions": "3"}
+        client.hset(f"{{{namespace}:0}}:meta", mapping=before)
+        with pytest.raises(EmbedderMismatch, match="moved to another embedder"):
+            open_memory().count()
+
     def test_without_vectors(self, old, moving):
         """What needs no vector still works."""
         old.remember("a note", tier="working")
@@ -448,7 +457,7 @@ class TestAfterwards:
 
 class TestProcesses:
     def test_writers(self, redis_url, namespace, client):
-        """Two processes that write and recall while a third moves the namespace lose nothing, and are refused in the end."""
+        """Two processes that write and recall while a third moves the namespace lose nothing, and then are refused."""
         embedder = SlowEmbedder()
         with memory(redis_url, namespace=namespace, embedder=TableEmbedder()) as mem:
             mem.remember([f"text {number}" for number in range(600)], tier="semantic")
@@ -518,24 +527,22 @@ class TestCluster:
 
     def test_interrupted_after_the_switch(self, open_memory, cluster_url, other, monkeypatch):
         """Interrupted when the switch was made, but not in every partition, the next call ends it."""
-        import tiered_memory.reembed as module
-
         scopes = [f"s{number}" for number in range(40)]
         old, moving = open_memory(url=cluster_url), open_memory(url=cluster_url, embedder=other)
         old.remember([MemoryItem(f"{scope} x", "semantic", scope=scope) for scope in scopes])
-        enter = module._enter
 
-        def failing(keyspace, partition, *rest):
+        def until_20(keyspace, partition, *rest):
             if partition == 20:
                 raise KeyboardInterrupt
             return (yield from enter(keyspace, partition, *rest))
 
-        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-            patched.setattr(module, "_enter", failing)
+        enter = reembed._enter
+        monkeypatch.setattr(reembed, "_enter", until_20)
+        with pytest.raises(KeyboardInterrupt):
             moving.reembed()
+        monkeypatch.undo()
         assert all(is_found(moving.scoped(scope), f"{scope} x") for scope in scopes)
-        late = open_memory(url=cluster_url, embedder=other).reembed()
-        assert late == Reembedded("other", 0, 0, 40)
+        assert open_memory(url=cluster_url, embedder=other).reembed() == Reembedded("other", 0, 0, 40)
         for scope in scopes:
             with pytest.raises(EmbedderMismatch):
                 old.scoped(scope).remember("new", tier="semantic")

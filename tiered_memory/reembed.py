@@ -106,7 +106,7 @@ def _enter(
     expected = (stood["embedder"], stood["vectors"]) if stood else ("", "")
     given = [part for pair in {"vector": keyspace.vector, **(shall or {})}.items() for part in pair]
     own = (keyspace.index(partition), keyspace.vector, keyspace.searched(partition))
-    arguments = (*own, left, len(names), *names, *expected, *given)
+    arguments: list[str | int] = [*own, left, len(names), *names, *expected, *given]
     (outcome,) = yield from ask(call("reembed_switch", keyspace.scopes(partition), arguments))
     return text(outcome)
 
@@ -115,7 +115,7 @@ def _retire(keyspace: Keyspace, partition: int, others: Sequence[str]) -> Plan[i
     """Removes a partition's vectors of the other fields; answers how many records had some."""
     total = 0
     while others:
-        arguments = (keyspace.vector, keyspace.index(partition), _RETIRED, *others)
+        arguments: list[str | int] = [keyspace.vector, keyspace.index(partition), _RETIRED, *others]
         (removed,) = yield from ask(call("reembed_retire", keyspace.scopes(partition), arguments))
         if not removed:
             break

@@ -17,7 +17,7 @@ from tiered_memory.scope import digest
 TIERS = ("working", "semantic", "episodic", "procedural")
 STATUSES = ("active", "candidate", "superseded")
 _SHARED = ("scopes", "sequence", "counts", "holding", "due", "meta")
-_BESIDE = (*_SHARED, *STORE_KINDS, *GRAPH_KINDS, "mentions", "session", "paths", "file", "jobs")
+_BESIDE = (*_SHARED, *STORE_KINDS, *GRAPH_KINDS, "mentions", "session", "paths", "file", "jobs", "job")
 
 
 @define

@@ -29,7 +29,7 @@ COMMANDS = (
     *("ls", "tree", "cat", "put", "rm", "find", "grep", "search"),
     *(f"sessions {name}" for name in ("ls", "cat", "new", "append", "context", "commit", "rm")),
     *("jobs stats", "jobs detail", "jobs cancel", "worker", "skills list", "skills import"),
-    *("graph show", "graph neighbors", "graph paths", "export", "import"),
+    *("graph show", "graph neighbors", "graph paths", "export", "import", "reembed"),
 )
 
 
@@ -264,6 +264,21 @@ class TestStats:
         assert ["semantic", "1", "0", "0"] in lines
 
 
+class TestReembed:
+    def test_another_embedder(self, call, ask, redis_url, namespace, embedder):
+        """A namespace is moved to the embedder that the command has, and it is said what was done."""
+        with memory(redis_url, namespace=namespace, embedder=embedder) as mem:
+            mem.scoped("a").remember(["Prefers metric units.", "Lives in Lyon."], tier="semantic")
+        result = call("recall", "units", "--scope", "a")
+        assert (result.exit_code, "tiered-memory reembed" in result.stderr) == (1, True)
+        result = call("reembed")
+        assert (result.exit_code, result.stdout.split(";")[0]) == (
+            0, "memories embedded: 2, documents: 0, old vectors removed: 2",
+        )  # fmt: skip
+        assert ask("reembed") == {"embedder": "static128-v1", "memories": 0, "documents": 0, "removed": 0}
+        assert "Prefers metric units." in call("recall", "units", "--scope", "a").stdout
+
+
 class TestDoctor:
     def checks(self, answer):
         return {check["name"]: check for check in answer["checks"]}
@@ -298,6 +313,7 @@ class TestDoctor:
         assert check["state"] == "bad"
         assert "'table'" in check["found"]
         assert "--embedder" in check["advice"]
+        assert "tiered-memory reembed" in check["advice"]
 
     def test_unreachable(self):
         """A Redis out of reach is bad; other checks go on, and no password is shown."""

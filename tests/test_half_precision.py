@@ -8,7 +8,7 @@ from embedders_for_tests import TableEmbedder
 from redis import Redis
 from shorthand import TIERS, frozen, texts
 
-from tiered_memory import ConfigError, MemoryConfig, MemoryItem, SchemaMismatch
+from tiered_memory import ConfigError, EmbedderMismatch, MemoryConfig, MemoryItem
 from tiered_memory.engine.keys import Keyspace, vector_field
 
 SEARCHED = TIERS[1:]
@@ -27,7 +27,7 @@ class TestFloat16:
         """A vector takes two bytes a dimension."""
         open_memory(vectors="float16").remember("exact", tier="semantic")
         with Redis.from_url(redis_url) as client:
-            field = vector_field("table")
+            field = vector_field("table", "float16")
             assert len(client.hget(f"{Keyspace(namespace, 1, field).records(0)}1", field)) == 2 * 3
 
     @pytest.mark.parametrize("how", ["vector", "hybrid"])
@@ -62,7 +62,7 @@ class TestFloat16:
     def test_fixed_when_made(self, open_memory):
         """A namespace of one kind of vectors refuses to be opened with another, and names both."""
         open_memory().remember("exact")
-        with pytest.raises(SchemaMismatch, match=r"float32.*float16"):
+        with pytest.raises(EmbedderMismatch, match=r"float32.*float16"):
             open_memory(vectors="float16").remember("near")
 
     @pytest.mark.parametrize("value", ["float64", "", None, 16])

@@ -22,7 +22,8 @@ return found
 
 def check_tree(client: Redis, namespace: str, scope: str | None = None) -> int:
     """Checks a scope's tree that is at rest, and its jobs' part in what the scope holds; how many nodes there are."""
-    keys = Keyspace(namespace, 1, "vector").of(scope)
+    keyspace = Keyspace(namespace, 1, "vector")
+    keys = keyspace.of(scope)
     prefix = keys.scopes.removesuffix("scopes")
 
     def members(kind: str) -> set[str]:
@@ -42,7 +43,7 @@ def check_tree(client: Redis, namespace: str, scope: str | None = None) -> int:
     for uri, number in documents.items():
         _check_record(client.hgetall(f"{prefix}record:{number}"), uri, scope, uri in enabled, keys.token("documents"))
     query = (f"@active:{{{keys.token('documents')}}}", "RETURN", 1, "uri", "LIMIT", 0, 10_000, "DIALECT", 2)
-    reply = client.execute_command("FT.SEARCH", keys.index, *query, NEVER_DECODE=True)
+    reply = client.execute_command("FT.SEARCH", keyspace.index(0), *query, NEVER_DECODE=True)
     assert {fields[b"uri"].decode() for _, fields in rows(reply)} == enabled
     assert not nodes or ROOT in nodes
     statuses = ("pending", "running", "done", "failed")

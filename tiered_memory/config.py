@@ -191,7 +191,7 @@ class MemoryConfig:
         reranker: What puts the best hits in order in the end; default: nothing.
         reranked: How many of the best it is given.
         vectors: What vectors are made of: `float32`, or `float16`, which takes half the bytes. Fixed when the
-            namespace is made.
+            namespace is made, but for `reembed`.
         summarise: Makes a short text of a long one, for the context of sessions and the layers of documents; in an
             async memory it may be awaitable. Default: none.
         default_tier: Where an item without a tier goes.

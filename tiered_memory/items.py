@@ -297,6 +297,23 @@ class Page(Generic[T]):
 
 
 @frozen
+class Reembedded:
+    """What moving a namespace to another embedder did.
+
+    Attributes:
+        embedder: The id of the embedder that is in force now.
+        memories: How many memories it embedded, superseded and waiting ones included.
+        documents: How many documents that are no memories.
+        removed: How many of both had vectors of other embedders, which are gone.
+    """
+
+    embedder: str
+    memories: int
+    documents: int
+    removed: int
+
+
+@frozen
 class Stats:
     """What a namespace holds.
 

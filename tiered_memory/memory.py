@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,12 @@ from tiered_memory.checks import check_count, check_cursor
 from tiered_memory.config import MemoryConfig
 from tiered_memory.errors import InvalidScope
 from tiered_memory.handles import Operations
-from tiered_memory.items import Hits, MemoryItem, Mode, Page, Stats
+from tiered_memory.items import Hits, MemoryItem, Mode, Page, Reembedded, Stats
 from tiered_memory.lifecycle import LifecycleOperations
 from tiered_memory.operation import operation
 from tiered_memory.parts import AsyncParts, Parts
 from tiered_memory.plan import Plan, opened
+from tiered_memory.reembed import reembed
 from tiered_memory.scope import check_scope, check_scopes
 from tiered_memory.settings import GraphMode
 from tiered_memory.survey import survey
@@ -186,6 +187,25 @@ class _RootOperations(Operations, LifecycleOperations):
         """
         check_scope(scope)
         return (yield from forgetting.erase((yield from opened()), self._tiers.everything, scope))
+
+    @operation
+    def reembed(self, *, progress: Callable[[int, int], object] | None = None) -> Plan[Reembedded]:
+        """Moves the namespace to the embedder of this memory, in the background of everybody else.
+
+        Gives every memory and document of all scopes a vector of this embedder beside the one that it has, while others
+        read and write with the old embedder as before; then switches, and removes the old vectors. From the switch on,
+        whoever still has the old embedder is refused. After an interruption, call it again: it goes on where it was.
+        Where this embedder is in force already, it embeds what has no vector.
+
+        Args:
+            progress: Is told, batch by batch, how many were embedded, and how many there are to embed.
+
+        Raises:
+            EmbedderMismatch: The old embedder has the same id, and other dimensions.
+            EmbeddingError: The embedder failed; the old one is still in force.
+            StoreError: Redis can't be reached, or refused; or the namespace was moved elsewhere meanwhile.
+        """
+        return (yield from reembed(self._runner.config, self._runner.embedder, self._tiers, progress))
 
     @operation
     def stats(self) -> Plan[Stats]:

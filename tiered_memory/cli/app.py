@@ -19,6 +19,7 @@ from tiered_memory.cli import (
     graph,
     jobs,
     reading,
+    reembed,
     review,
     sessions,
     skills,
@@ -191,7 +192,7 @@ def doctor(
     return run(options, fetch=fetch)
 
 
-for part in (reading.app, conflicts.app, forgetting.app, tree.app, finding.app, archive.app, worker.app):
+for part in (reading.app, conflicts.app, forgetting.app, tree.app, finding.app, archive.app, reembed.app, worker.app):
     app.add_typer(part)
 app.add_typer(review.app, name="review")
 app.add_typer(files.app, name="files")

@@ -19,7 +19,7 @@ from tiered_memory.cli.options import Options
 from tiered_memory.cli.output import Answer, counted, printable
 from tiered_memory.cli.server import look, without_secrets
 from tiered_memory.engine.embeddings import embed
-from tiered_memory.errors import TieredMemoryError
+from tiered_memory.errors import EmbedderMismatch, TieredMemoryError
 
 _EXTRAS = {
     "openai": ("openai", "tiktoken"),
@@ -104,6 +104,8 @@ def _namespace(options: Options, url: str) -> Check:
             stats = mem.stats()
     except TieredMemoryError as error:
         advice = "choose the embedder that wrote it with --embedder, or another --namespace"
+        if isinstance(error, EmbedderMismatch):
+            advice += ", or move it to this one: tiered-memory reembed"
         return Check("namespace", "bad", str(error), advice)
     total = sum(stats.memories.values())
     held = f"{total} active in {counted(stats.scopes, 'scope')}"

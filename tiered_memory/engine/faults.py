@@ -15,19 +15,26 @@ from redis.exceptions import (
 
 from tiered_memory.errors import (
     CorruptRecord,
+    EmbedderMismatch,
     IndexUnavailable,
     ResultLimitExceeded,
     StoreError,
     StoreUnavailable,
     StoreUnsupported,
+    TieredMemoryError,
     UpdateConflict,
 )
 
-_REFUSALS: tuple[tuple[str, type[StoreError], str], ...] = (
+_REFUSALS: tuple[tuple[str, type[TieredMemoryError], str], ...] = (
     ("CONFLICT", UpdateConflict, "what was to be updated was changed meanwhile"),
     ("CORRUPT", CorruptRecord, "a key of the store isn't as we wrote it, nothing was changed"),
     ("WRONGTYPE", CorruptRecord, "a key of the store has another type than it should"),
-    ("no such index", IndexUnavailable, "the index is gone, maybe Redis was flushed; the next call makes it anew"),
+    ("EMBEDDER", EmbedderMismatch, "the namespace was moved to another embedder by `reembed`; use that one"),
+    (
+        "no such index",
+        IndexUnavailable,
+        "the index is gone: Redis was flushed, or the namespace was moved to another embedder; the next call finds out",
+    ),
     ("LIMIT exceeds", ResultLimitExceeded, "the server's MAXSEARCHRESULTS is below what was asked for; raise it"),
     ("unknown command", StoreUnsupported, "the server lacks a command; Redis 8 or Redis Stack 7.4 is needed"),
     ("NOPERM", StoreError, "the Redis user may not run a command that is needed; grant it"),

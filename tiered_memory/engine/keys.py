@@ -46,7 +46,8 @@
     {namespace:p}:jobs:TOKEN:STATUS  sorted set  URI and number of a scope's jobs, in the order of their bytes
     {namespace:p}:job_due:TOKEN:KIND sorted set  numbers of its pending jobs of a kind, by when they are due
     {namespace:p}:job_failed:TOKEN  sorted set numbers of its failed jobs, by when they failed
-    {namespace:0}:meta            hash         layout, partitions, embedder, dimensions
+    {namespace:0}:meta            hash         layout, partitions, embedder, dimensions, type of numbers
+    {namespace:p}:meta            hash         the vector field in force, once `reembed` has moved the namespace
 
 TOKEN is the digest of scope and tier, or of scope and "files", "graph" or "tree". All keys of a partition carry its
 hash tag, its index's name included, so that on a cluster a command reaches one shard and a script stays inside one
@@ -89,7 +90,7 @@ class ScopeKeys:
     scopes: str
     """The key of the partition's scopes."""
     index: str
-    """The name of the partition's index."""
+    """The name by which the partition's index is searched."""
     partition: int
     """The number of the partition."""
     partitions: int
@@ -171,6 +172,13 @@ class Keyspace:
         """The name of a partition's index."""
         return f"{self._tag(partition)}:index"
 
+    def searched(self, partition: int, vector: str | None = None) -> str:
+        """The name by which whoever uses a vector field (None: the one in use) searches a partition's index.
+
+        It is gone once another embedder is in force, so that a process which still has the old one is refused.
+        """
+        return f"{self._tag(partition)}:{vector or self.vector}"
+
     def records(self, partition: int) -> str:
         """What the keys of a partition's records begin with."""
         return f"{self._tag(partition)}:record:"
@@ -191,7 +199,7 @@ class Keyspace:
         """The keys of `scope`, in the one partition that it belongs to."""
         partition = 0 if self.partitions == 1 else int(_token(scope, None), 16) % self.partitions
         raw = None if scope is None else scope.encode()
-        return ScopeKeys(scope, raw, self.scopes(partition), self.index(partition), partition, self.partitions)
+        return ScopeKeys(scope, raw, self.scopes(partition), self.searched(partition), partition, self.partitions)
 
     def _tag(self, partition: int) -> str:
         return f"{{{self.namespace}:{partition}}}"
@@ -212,6 +220,6 @@ def decode_scope(member: str) -> str | None:
     return None if member == "-" else member[1:]
 
 
-def vector_field(embedder: str) -> str:
-    """The name of the vector field that holds what the embedder with this id wrote."""
-    return f"vector_{digest(embedder)[:12]}"
+def vector_field(embedder: str, vectors: str = "float32") -> str:
+    """The name of the vector field that holds what the embedder with this id wrote, in numbers of this type."""
+    return f"vector_{(digest(embedder) if vectors == 'float32' else digest(embedder, vectors))[:12]}"

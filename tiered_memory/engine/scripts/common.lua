@@ -298,6 +298,14 @@ end
 -- What is added to a script that has the tree or the jobs at hand, see `views` and `deferral`.
 local in_tree = {}
 
+local function is_vector(name) return string.sub(name, 1, 7) == 'vector_' end
+
+-- Refuses whoever still has the embedder of another vector field, once the partition has moved to a new one.
+local function wrong_embedder(field)
+  local in_force = redis.call('HGET', prefix .. 'meta', 'vector')
+  if in_force and in_force ~= field then return redis.error_reply('EMBEDDER another vector field is in force') end
+end
+
 -- What tells this state of an id from any other: what waits there, and what stands there.
 local function state_of(claims, older) return table.concat(claims, ',') .. '/' .. older .. '/' end
 

@@ -2,6 +2,8 @@
 -- embedded, the vector, and '1' if only the text's beginning fitted into it. A record that was changed or forgotten
 -- meanwhile is left as it is. Answers how many vectors were stored.
 local field, fitting = ARGV[1], {}
+local wrong = wrong_embedder(field)
+if wrong then return wrong end
 for at = 2, #ARGV, 4 do
   if redis.call('HGET', record_key(ARGV[at]), 'revision') == ARGV[at + 1] then fitting[#fitting + 1] = at end
 end

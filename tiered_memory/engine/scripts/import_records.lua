@@ -163,6 +163,7 @@ local function write_claim(id)
 end
 
 local wrong = wrong_shared_type() or wrong_type(tier) or in_tree.wrong and in_tree.wrong()
+for _, id in ipairs(ids) do wrong = wrong or wrong_vectors(id.records) end
 if wrong then return wrong end
 local outcomes, new = {}, {}
 for place, id in ipairs(ids) do outcomes[place] = look_at(id, place) end -- raises, before any write, where one isn't ours

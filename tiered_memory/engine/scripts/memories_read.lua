@@ -7,6 +7,8 @@
 local tree, under, after, most = read_tree(2), ARGV[5], ARGV[6], tonumber(ARGV[7])
 local now, active, superseded, candidate, vector = tonumber(ARGV[1]), unpack(ARGV, 8, 11)
 local found, tiers = {}, {}
+local wrong = vector ~= '' and wrong_embedder(vector)
+if wrong then return wrong end
 
 -- Vectors are long, and so is what helps to find texts.
 local function is_wanted(name)

@@ -44,6 +44,25 @@ local function keep_expiry(tier, digest, number, now)
   redis.call('PEXPIRE', record_key(number), math.max(1, math.ceil((moment - now) / 1000)))
 end
 
+-- Refuses a batch that was embedded by another embedder than the one in force; one process made all of it.
+local function wrong_vectors(batch)
+  for _, each in ipairs(batch) do
+    for place = 1, #each.fields, 2 do
+      if is_vector(each.fields[place]) then return wrong_embedder(each.fields[place]) end
+    end
+  end
+end
+
+-- Takes off a record the vectors that are not among its new `fields`: they are of other words.
+local function drop_other_vectors(number, fields)
+  local new, old = {}, {}
+  for place = 1, #fields, 2 do new[fields[place]] = true end
+  for _, name in ipairs(redis.call('HKEYS', record_key(number))) do
+    if is_vector(name) and not new[name] then old[#old + 1] = name end
+  end
+  if #old > 0 then redis.call('HDEL', record_key(number), unpack(old)) end
+end
+
 -- Puts record `newer` in the place of `older`, which stays as history with the marks that it got.
 local function put_in_place(tier, digest, older, newer, moment)
   local surfaced, surfaced_at = unmark(tier, digest)

@@ -146,7 +146,7 @@ local function found_by(item)
   local found = {}
   for place = 1, #item.fields, 2 do
     local name = item.fields[place]
-    if name == 'terms' or name == 'to_embed' or string.sub(name, 1, 7) == 'vector_' then
+    if name == 'terms' or name == 'to_embed' or is_vector(name) then
       found[#found + 1], found[#found + 2] = name, item.fields[place + 1]
     end
   end
@@ -163,8 +163,10 @@ local function reaffirm(item, number, old)
     changed = joined(changed, { 'at', given(item.at, ARGV[1]) })
   end
   if item.metadata ~= '' then
-    changed = joined(changed, { 'metadata', item.metadata }, found_by(item))
+    local found = found_by(item)
+    changed = joined(changed, { 'metadata', item.metadata }, found)
     if in_tree.outdate then in_tree.outdate(number) end
+    if #found > 0 and item.metadata ~= old.metadata then drop_other_vectors(number, found) end
   end
   redis.call('HSET', record_key(number), unpack(changed))
   retain(tier, item.digest, update and item.importance or old.importance, uses, ARGV[1])
@@ -293,7 +295,7 @@ end
 
 local wrong = wrong_shared_type()
 for _, tier in ipairs(tiers) do wrong = wrong or wrong_type(tier) end
-wrong = wrong or in_tree.wrong and in_tree.wrong(items)
+wrong = wrong or wrong_vectors(items) or in_tree.wrong and in_tree.wrong(items)
 if wrong then return wrong end
 
 sweep_due(now, 2)

@@ -3,6 +3,8 @@
 -- on from, how many ids. Answers where to go on from ('' at the end), then number, vector and fields of each.
 local tier = read_tier(2)
 local now, name, from, limit = tonumber(ARGV[1]), ARGV[5], ARGV[6], tonumber(ARGV[7])
+local wrong = wrong_embedder(name)
+if wrong then return wrong end
 local bound = from == '' and '-inf' or '(' .. from
 local batch = redis.call('ZRANGE', tier.order, bound, '+inf', 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
 local found = {}

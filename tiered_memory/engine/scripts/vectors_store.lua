@@ -3,6 +3,8 @@
 -- URI, the vector's field, the vector. Answers what `deliver` does.
 local now, tree, number, uri, field, vector = tonumber(ARGV[1]), read_tree(2), unpack(ARGV, 5, 8)
 
+local wrong = wrong_embedder(field)
+if wrong then return wrong end
 return deliver(tree, number, uri, now, function(record)
   redis.call('HSET', record, field, vector)
 end)

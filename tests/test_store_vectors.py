@@ -154,7 +154,7 @@ class TestStoring:
         large = (np.asarray(VECTORS["near"], "<f4") * 1e30).tobytes()
         assert store.vectors.store(put(store, A), A, large) == Delivery("stored")
         fill(store, {"b": "q"})
-        assert client.hstrlen(f"{{{namespace}:0}}:record:1", vector_field("table")) == 6
+        assert client.hstrlen(f"{{{namespace}:0}}:record:1", vector_field("table", "float16")) == 6
         loaded = np.frombuffer(store.vectors.load([A])[A], "<f4")
         assert loaded == pytest.approx(VECTORS["near"], abs=1e-3)
         assert [(hit.uri.name, hit.score) for hit in store.vectors.search(blob("q"))] == [

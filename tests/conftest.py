@@ -12,6 +12,7 @@ import pytest
 from embedders_for_tests import TableEmbedder
 from redis import Redis
 from servers import redis_server
+from stores import store_of
 
 from tiered_memory import MemoryConfig, async_memory, memory
 from tiered_memory.operation import NonBlocking
@@ -102,3 +103,22 @@ def open_memory(mode: str, redis_url: str, namespace: str, embedder: TableEmbedd
 def mem(open_memory: Callable[..., Any]) -> Any:
     """A memory with the default settings."""
     return open_memory()
+
+
+@pytest.fixture
+def handle(mem: Any) -> Any:
+    """A view on a scope of it."""
+    return mem.scoped("s")
+
+
+@pytest.fixture
+def store(mem: Any) -> Any:
+    """The context store of its unscoped pool."""
+    return store_of(mem)
+
+
+@pytest.fixture
+def client(redis_url: str) -> Iterator[Redis]:
+    """A plain client of the worker's Redis, to look and to tamper with."""
+    with Redis.from_url(redis_url) as plain:
+        yield plain

@@ -18,6 +18,11 @@ def store_of(mem: Any) -> Any:
     return type(mem)(AsyncStore(mem._handle), mem._loop)
 
 
+def uris_of(store: Any, under: str = "viking://") -> list[str]:
+    """The URIs of all documents below."""
+    return [row.uri for row in store.documents.list(under, filter={"include_disabled": True}).items]
+
+
 def commands_of(client: Redis, call: Callable[[], Any]) -> list[str]:
     """The names of the commands that clients send meanwhile, without those that scripts call."""
     with client.monitor() as monitor:

@@ -241,6 +241,16 @@ class TestRoundTrip:
         mem.scoped("a").clear()
         assert check_invariants(client, namespace) == {"active": 4, "superseded": 1, "candidate": 1}
 
+    @pytest.mark.parametrize("tier", TIERS[1:])
+    def test_words(self, mem, client, namespace, tier):
+        """A copy is found by the same words and vector, what metadata adds to them included."""
+        mem.remember(MemoryItem("exact", tier, metadata={"speaker": "Ana"}))
+        loaded(mem.scoped("a"), exported(mem))
+        one, other = (client.hgetall(f"{{{namespace}:0}}:record:{number}") for number in (1, 2))
+        found_by = [name for name in one if name == b"terms" or name.startswith(b"vector")]
+        assert len(found_by) == 2
+        assert [one[name] for name in found_by] == [other[name] for name in found_by]
+
     def test_as_of(self, mem):
         """What was believed at a time is recalled from the copy too."""
         with frozen(NOON) as clock:

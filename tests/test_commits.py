@@ -7,7 +7,6 @@ from hashlib import sha256
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from redis import Redis
 from shorthand import NOON, frozen
 from snapshots import snapshot
 from stores import store_of
@@ -27,13 +26,6 @@ def store(mem):
     store = store_of(mem)
     store.sessions.restore("s", TALK)
     return store
-
-
-@pytest.fixture
-def client(redis_url):
-    """A plain client of the worker's Redis."""
-    with Redis.from_url(redis_url) as plain:
-        yield plain
 
 
 class TestCommit:

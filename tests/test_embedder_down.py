@@ -9,7 +9,6 @@ from random import Random
 import pytest
 from embedders_for_tests import MoodyEmbedder
 from embedding_server import EmbeddingServer, vector_of
-from redis import Redis
 from shorthand import DAY, NOON, frozen, texts
 from stores import store_of
 
@@ -55,12 +54,6 @@ def mem(open_memory, embedder):
     """A memory that defers, whose embedder is down."""
     embedder.error = DOWN
     return open_memory(embedder_down="defer", mode="hybrid")
-
-
-@pytest.fixture
-def client(redis_url):
-    with Redis.from_url(redis_url) as client:
-        yield client
 
 
 def work(mem):

@@ -20,13 +20,6 @@ SECRET = "exactly what must not stay 4711"
 SEARCHED = TIERS[1:]
 
 
-@pytest.fixture
-def client(redis_url):
-    """A plain client of the worker's Redis."""
-    with Redis.from_url(redis_url) as plain:
-        yield plain
-
-
 def traces(client: Redis, *words: str) -> list[str]:
     """The keys of a whole server whose name or value has one of these words in it."""
     wanted = [word.encode() for word in words]

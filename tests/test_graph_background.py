@@ -35,11 +35,6 @@ def mem(open_memory):
     return open_memory(graph=GraphConfig(background=True), mode="hybrid")
 
 
-@pytest.fixture
-def handle(mem):
-    return mem.scoped("s")
-
-
 def work(mem):
     """Does all jobs that are due."""
     return store_of(mem).jobs.work(until_idle=True)

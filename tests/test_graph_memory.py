@@ -38,11 +38,6 @@ def mem(open_memory):
     return open_memory(graph=GraphConfig(), mode="hybrid")
 
 
-@pytest.fixture
-def handle(mem):
-    return mem.scoped("s")
-
-
 def plant(redis_url, namespace, kind="facts", scope="s"):
     """Puts a value of a wrong type where a scope's graph keeps something."""
     with Redis.from_url(redis_url) as client:

@@ -36,11 +36,6 @@ def mem(open_memory):
     return open_memory(graph=GraphConfig(), mode="hybrid")
 
 
-@pytest.fixture
-def handle(mem):
-    return mem.scoped("s")
-
-
 class TestTiers:
     def test_one_id_in_two(self, handle):
         """Memories of one id in two tiers have facts of their own: superseding one leaves the other's."""

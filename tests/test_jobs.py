@@ -6,7 +6,6 @@ from datetime import timedelta
 from itertools import count
 
 import pytest
-from redis import Redis
 from shorthand import NOON, frozen
 from stores import store_of
 
@@ -30,13 +29,6 @@ def clock():
     """A clock that stands still until it is told to go on."""
     with frozen() as time:
         yield time
-
-
-@pytest.fixture
-def client(redis_url):
-    """A plain client of the worker's Redis."""
-    with Redis.from_url(redis_url) as plain:
-        yield plain
 
 
 def of_scope(mem, scope):

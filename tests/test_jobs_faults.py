@@ -47,13 +47,6 @@ EXPECTED = {
 """Likewise for calls that are different."""
 
 
-@pytest.fixture
-def client(redis_url):
-    """A client to tamper with."""
-    with Redis.from_url(redis_url) as client:
-        yield client
-
-
 def contents(client, namespace):
     """Every key of a namespace with what it holds; of a hash its fields, since they may be dumped in any order."""
     keys = list(client.scan_iter(f"{{{namespace}:*", count=10_000))

@@ -22,12 +22,6 @@ U = "viking://resources"
 
 
 @pytest.fixture
-def store(mem):
-    """The store of the unscoped pool."""
-    return store_of(mem)
-
-
-@pytest.fixture
 def jobs(store):
     """The jobs of the unscoped pool, and of all scopes for a worker."""
     return store.jobs

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 from embedders_for_tests import TableEmbedder
 from invariants import check_invariants
-from redis import Redis
 from shorthand import NOON, frozen, texts
 from stores import commands_of
 
@@ -46,13 +45,6 @@ def memories(mem):
 def documents(mem):
     """The documents of the unscoped pool."""
     return mem.store.documents
-
-
-@pytest.fixture
-def client(redis_url):
-    """A client to look with."""
-    with Redis.from_url(redis_url) as client:
-        yield client
 
 
 @pytest.fixture(autouse=True)

@@ -17,13 +17,6 @@ from tiered_memory import memory
 from tiered_memory.engine.embedded import EmbeddedRedis
 
 
-@pytest.fixture
-def client(redis_url):
-    """A plain client of the worker's Redis."""
-    with Redis.from_url(redis_url) as plain:
-        yield plain
-
-
 class TestProcesses:
     @pytest.mark.parametrize("partitions", [1, 3])
     def test_anything(self, client, redis_url, namespace, partitions):

@@ -12,7 +12,6 @@ import pytest
 from embedders_for_tests import MoodyEmbedder, TableEmbedder
 from invariants import check_invariants
 from migrants import SlowEmbedder, start
-from redis import Redis
 from servers import redis_cluster, redis_server
 from shorthand import NOON, TIERS, frozen, texts
 from stores import store_of
@@ -75,12 +74,6 @@ def beside(redis_url, namespace, embedder):
     """A memory with the old embedder, as another process has it."""
     with memory(redis_url, namespace=namespace, embedder=embedder, mode="vector") as mem:
         yield mem
-
-
-@pytest.fixture
-def client(redis_url):
-    with Redis.from_url(redis_url) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

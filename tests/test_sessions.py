@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from processes import run_together
-from redis import Redis
 from shorthand import NOON, frozen
 from snapshots import snapshot
 from stores import store_of
@@ -45,13 +44,6 @@ def sessions_of(mem: Any) -> Any:
 def sessions(mem):
     """The sessions of the unscoped pool."""
     return sessions_of(mem)
-
-
-@pytest.fixture
-def client(redis_url):
-    """A plain client of the worker's Redis."""
-    with Redis.from_url(redis_url) as plain:
-        yield plain
 
 
 def said(page: Any) -> list[tuple[int, str, str]]:

@@ -9,7 +9,7 @@ from processes import run_together
 from redis import Redis
 from servers import redis_server
 from snapshots import snapshot
-from stores import commands_of, store_of
+from stores import commands_of, uris_of
 from tree_invariants import check_tree
 
 from tiered_memory import MemoryItem, memory
@@ -34,24 +34,6 @@ S = "viking://user/me/skills/tea"
 FILES = {"SKILL.md": "# Tea", "scripts/steep.py": "print('80 °C')"}
 
 
-@pytest.fixture
-def store(mem):
-    """The store of the unscoped pool."""
-    return store_of(mem)
-
-
-@pytest.fixture
-def client(redis_url):
-    """A client to look and tamper with."""
-    with Redis.from_url(redis_url) as client:
-        yield client
-
-
-def uris(store, under="viking://"):
-    """The URIs of all documents below."""
-    return [row.uri for row in store.documents.list(under, filter={"include_disabled": True}).items]
-
-
 class TestReplace:
     def test_new(self, store):
         """Files are stored below a URI with the directories above them, and their work is enqueued."""
@@ -68,7 +50,7 @@ class TestReplace:
         vector = np.ones(3, "<f4").tobytes()
         store.vectors.store(job.id, job.payload["uri"], vector)
         assert store.skills.replace(S, {"README.md": "only"}) == Replaced(S, True, 1)
-        assert uris(store, S) == [f"{S}/README.md"]
+        assert uris_of(store, S) == [f"{S}/README.md"]
         assert store.documents.children(S) == ["README.md"]
         assert store.vectors.search(vector) == []
         assert store.jobs.count(S, ["pending", "running", "done", "failed"]) == 3
@@ -78,7 +60,7 @@ class TestReplace:
         uri = "viking://user/memories/entities/tea"
         mem.remember(MemoryItem("near", "semantic", id=f"{uri}/leaf"))
         store.skills.replace(uri, FILES)
-        assert uris(store, uri) == [f"{uri}/SKILL.md", f"{uri}/scripts/steep.py"]
+        assert uris_of(store, uri) == [f"{uri}/SKILL.md", f"{uri}/scripts/steep.py"]
         assert mem.count("semantic") == 0
 
     def test_in_flight(self, store):
@@ -119,7 +101,7 @@ class TestReplace:
         assert store.documents.get(f"{S}/a").kind == "dir"
         assert store.skills.replace(S, {"a": "file"}).replaced
         assert store.documents.get(f"{S}/a").kind == "doc"
-        assert uris(store) == [f"{S}/a"]
+        assert uris_of(store) == [f"{S}/a"]
 
     def test_as_put(self, store, client, namespace):
         """A file is as one that `documents.put` wrote."""
@@ -163,7 +145,7 @@ class TestReplace:
         """A path must lead to one place below the skill."""
         with pytest.raises(BadPath):
             store.skills.replace(S, {"SKILL.md": "x", path: "x"})
-        assert uris(store) == []
+        assert uris_of(store) == []
 
     def test_where(self, store):
         """A skill stands below the root, at a URI."""
@@ -182,7 +164,7 @@ class TestReplace:
         with memory(redis_url, namespace=namespace, embedder=TableEmbedder()) as mem:
             run_together("replace_one_skill", 4, redis_url, namespace)
             store = mem.store
-            found = uris(store)
+            found = uris_of(store)
             version = store.documents.get(f"{S}/SKILL.md").content
             number, each = map(int, version.split(":"))
             expected = [f"{S}/{number}/{place}.md" for place in range(1 + (number + each) % 4)]

@@ -13,7 +13,7 @@ from command_line import CommandLine, of_its_own
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
-from stores import store_of
+from stores import store_of, uris_of
 
 from tiered_memory import memory
 from tiered_memory.errors import (
@@ -26,24 +26,6 @@ from tiered_memory.store.skill_sources import MAX_BYTES, MAX_ENTRIES, read_skill
 
 S = "viking://user/me/skills/tea"
 FILES = {"SKILL.md": "# Tea", "scripts/steep.py": "print('80 °C')"}
-
-
-@pytest.fixture
-def store(mem):
-    """The store of the unscoped pool."""
-    return store_of(mem)
-
-
-@pytest.fixture
-def client(redis_url):
-    """A client to look and tamper with."""
-    with Redis.from_url(redis_url) as client:
-        yield client
-
-
-def uris(store, under="viking://"):
-    """The URIs of all documents below."""
-    return [row.uri for row in store.documents.list(under, filter={"include_disabled": True}).items]
 
 
 def folder(path, files):
@@ -105,7 +87,7 @@ class TestImport:
         store.skills.import_from(source)
         store.documents.put("viking://user/default/skills/tea/stale.md", "x")
         assert [skill.outcome for skill in store.skills.import_from(source)] == ["replaced"]
-        assert uris(store) == [f"viking://user/default/skills/tea/{path}" for path in sorted(TEA)]
+        assert uris_of(store) == [f"viking://user/default/skills/tea/{path}" for path in sorted(TEA)]
 
     def test_several(self, store, pack):
         """Several skills are named after their folders, and each has an outcome of its own."""
@@ -115,7 +97,7 @@ class TestImport:
             ("coffee", "created", 2),
             ("tea", "replaced", 2),
         ]
-        assert len(uris(store)) == 4
+        assert len(uris_of(store)) == 4
 
     def test_wrapped(self, store, pack):
         """One folder may wrap a skill, or several."""
@@ -141,13 +123,13 @@ class TestImport:
         """Each skill must have its SKILL.md, and no file may lie beside them."""
         with pytest.raises(InvalidSkill, match=r"SKILL\.md"):
             store.skills.import_from(pack(files, "x"))
-        assert uris(store) == []
+        assert uris_of(store) == []
 
     def test_not_text(self, store, pack):
         """A file that isn't UTF-8 is refused, before anything is written."""
         with pytest.raises(InvalidSkill, match=r"coffee/logo\.png.*byte 1"):
             store.skills.import_from(pack(SEVERAL | {"coffee/logo.png": b"\n\xff"}, "x"))
-        assert uris(store) == []
+        assert uris_of(store) == []
 
     def test_any_text(self, store, pack):
         """Any text is kept as it is."""
@@ -161,7 +143,7 @@ class TestImport:
         assert store.skills.import_from(pack(files, "fits"))[0].files == 3
         with pytest.raises(TooLarge, match="bytes"):
             store.skills.import_from(pack(files | {"more": "x"}, "exceeds"))
-        assert len(uris(store)) == 3
+        assert len(uris_of(store)) == 3
 
     def test_entries(self, store, pack):
         """So many files and folders may be imported at once, and no more."""
@@ -188,7 +170,7 @@ class TestImport:
         client.set(f"{{{namespace}:0}}:job_later:embed", "junk")
         done = store.skills.import_from(pack(SEVERAL, "x"), owner="me")
         assert [(skill.outcome, skill.error) for skill in done] == [("failed", "corrupt_record")] * 2
-        assert uris(store) == [f"{S}/old"]
+        assert uris_of(store) == [f"{S}/old"]
 
 
 class TestHostile:
@@ -202,7 +184,7 @@ class TestHostile:
                 source = archive(tmp_path / "x.tar", [("SKILL.md", "x"), *members], zipped=zipped, **how)
                 with pytest.raises(error) as caught:
                     store.skills.import_from(source)
-            assert uris(store) == []
+            assert uris_of(store) == []
             return str(caught.value)
 
         return refuse
@@ -287,7 +269,7 @@ class TestHostile:
         source.write_bytes(data)
         with pytest.raises(InvalidSkill):
             store_of(mem).skills.import_from(source)
-        assert uris(store_of(mem)) == []
+        assert uris_of(store_of(mem)) == []
 
     @pytest.mark.parametrize(
         "data", [b"", b"text", b"\x1f\x8b", gzip.compress(b"text", mtime=0), gzip.compress(b"x" * 9999, mtime=0)[:-9]]
@@ -345,7 +327,7 @@ class TestHostile:
             listening.bind(str(source / "x"))
             with pytest.raises(InvalidSkill, match="neither"):
                 store_of(mem).skills.import_from(source)
-        assert uris(store_of(mem)) == []
+        assert uris_of(store_of(mem)) == []
 
     def test_as_tar_makes_them(self, store, tmp_path):
         """Archives of a folder are read as tools make them: with `./`, with folders, with headers of pax and GNU."""

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from redis import Redis
 from stores import commands_of, store_of
 
 from tiered_memory.engine.keys import Keyspace
 from tiered_memory.store import Document
 
 NAMES = [f"viking://bulk/{number // 1000:03}/{number % 1000:03}" for number in range(100_000)]
-
-
-@pytest.fixture
-def client(redis_url):
-    """A client to look with."""
-    with Redis.from_url(redis_url) as client:
-        yield client
 
 
 @pytest.fixture

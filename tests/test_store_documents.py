@@ -5,7 +5,6 @@ from __future__ import annotations
 from hashlib import sha256
 
 import pytest
-from redis import Redis
 from shorthand import NOON, frozen
 from stores import commands_of, store_of
 
@@ -32,22 +31,9 @@ U = "viking://resources/c"
 
 
 @pytest.fixture
-def store(mem):
-    """The store of the unscoped pool."""
-    return store_of(mem)
-
-
-@pytest.fixture
 def documents(store):
     """Its documents."""
     return store.documents
-
-
-@pytest.fixture
-def client(redis_url):
-    """A client to look with."""
-    with Redis.from_url(redis_url) as client:
-        yield client
 
 
 def uris(page):

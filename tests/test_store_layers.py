@@ -15,12 +15,6 @@ A = f"{U}/a.md"
 HEADER = "---\nname: tea\ndescription: 'How to make it'\n---\n\n# Tea\nGreen."
 
 
-@pytest.fixture
-def store(mem):
-    """The store of the unscoped pool."""
-    return store_of(mem)
-
-
 def claimed(store, kind="summarize_abstract"):
     """The id of the job of a kind that a worker gets now."""
     return store.jobs.claim([kind]).id

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from embedders_for_tests import TableEmbedder
-from redis import Redis
 from stores import commands_of, store_of
 
 from tiered_memory.errors import (
@@ -63,13 +62,6 @@ def store(mem):
     store = store_of(mem)
     put(store, TEXTS)
     return store
-
-
-@pytest.fixture
-def client(redis_url):
-    """A client to tamper with."""
-    with Redis.from_url(redis_url) as client:
-        yield client
 
 
 def put(store, texts):

@@ -6,19 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from redis import Redis
-from stores import commands_of, store_of
+from stores import commands_of
 
 from tiered_memory.errors import InvalidField, InvalidLimit, InvalidQuery, InvalidURI, NotFound
 from tiered_memory.store import Document
 from tiered_memory.store.hits import excerpt, place_in
 
 U = "viking://resources/c"
-
-
-@pytest.fixture
-def store(mem):
-    """The store of the unscoped pool."""
-    return store_of(mem)
 
 
 def put(store, texts):

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from embedders_for_tests import VECTORS, TableEmbedder
-from redis import Redis
 from snapshots import snapshot
 from stores import store_of
 
@@ -37,19 +36,6 @@ EMBED = ("embed", {})
 def blob(name):
     """A vector by its name in the tests' table, as bytes."""
     return np.asarray(VECTORS[name], "<f4").tobytes()
-
-
-@pytest.fixture
-def store(mem):
-    """The store of the unscoped pool."""
-    return store_of(mem)
-
-
-@pytest.fixture
-def client(redis_url):
-    """A client to look and tamper with."""
-    with Redis.from_url(redis_url) as client:
-        yield client
 
 
 def put(store, uri, content="x"):

@@ -11,6 +11,7 @@ from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.config import MemoryConfig
 from tiered_memory.errors import ConfigError, InvalidItem, UnknownTier
 from tiered_memory.graph.weave import Weaver
+from tiered_memory.items import MemoryItem
 from tiered_memory.store.memory_uris import memory_type
 from tiered_memory.tiers.base import Tier
 from tiered_memory.tiers.episodic import EpisodicTier
@@ -78,6 +79,11 @@ class Tiers:
             return list(self)
         wanted = {self[name].name for name in ([names] if isinstance(names, str) else names)}
         return [tier for tier in self if tier.name in wanted]
+
+    def words_of(self, item: MemoryItem) -> str:
+        """The words by which an item of a tier is found: its text, where the tier is none of these."""
+        tier = self._tiers.get(item.tier or self.default)
+        return item.text if tier is None else tier.described(item)
 
     @property
     def stating(self) -> list[Keeping]:

@@ -48,8 +48,8 @@ class _Assertions(TierSection):
         missing = [each for each, outcome in zip(parsed, outcomes, strict=True) if outcome == "imported"]
         if not missing:
             return outcomes
-        texts = list(dict.fromkeys(version.item.text for each in missing for version in each.versions))
-        embeddings = dict(zip(texts, (yield from embed(texts)), strict=True))
+        words = list(dict.fromkeys(self._words(version) for each in missing for version in each.versions))
+        embeddings = dict(zip(words, (yield from embed(words)), strict=True))
         written = iter((yield from self._ask(keeping, missing, embeddings)))
         return [next(written) if outcome == "imported" else outcome for outcome in outcomes]
 
@@ -63,7 +63,7 @@ class _Assertions(TierSection):
         for each in parsed:
             arguments += [digest(each.id), "claims" if each.waits else "chain", len(each.versions)]
             for version in each.versions:
-                arguments += self._arguments(keeping, version, embeddings.get(version.item.text))
+                arguments += self._arguments(keeping, version, embeddings.get(self._words(version)))
         views = {place: uri for place, each in enumerate(parsed, 1) if (uri := view_uri(keeping, each.id))}
         if views:
             arguments += view_arguments(keys, views, {}, len(arguments))
@@ -97,9 +97,12 @@ class _Assertions(TierSection):
         return {
             **own_fields(item, self.place.scope, cut=embedding.cut, reason=version.reason),
             self.place.keyspace.vector: embedding.vector,
-            "terms": " ".join(terms(item.text)),
+            "terms": " ".join(terms(self._words(version))),
             "at": clock.to_micros(item.at) if item.at else 0,
         }
+
+    def _words(self, version: Version) -> str:
+        return self.place.words_of(version.item)
 
     def _decode(self, record: Any, tier: str, id: str) -> Version:
         version = decode(record, tier, id)

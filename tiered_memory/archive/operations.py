@@ -133,7 +133,8 @@ class ArchiveOperations:
             lines.close()
 
     def _sections(self) -> Plan[list[Section]]:
-        place = Place((yield from opened()), self._scope, self._tiers.everything)
+        tiers = self._tiers
+        place = Place((yield from opened()), self._scope, tiers.everything, tiers.words_of)
         return [section(place) for section in SECTIONS]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -13,7 +13,7 @@ from tiered_memory import clock
 from tiered_memory.assertions.keeping import Keeping
 from tiered_memory.engine.keys import Keyspace, ScopeKeys
 from tiered_memory.errors import DamagedArchive
-from tiered_memory.items import Page
+from tiered_memory.items import MemoryItem, Page
 from tiered_memory.plan import Plan
 
 Record: TypeAlias = "dict[str, Any]"
@@ -28,11 +28,19 @@ Outcomes: TypeAlias = "list[tuple[str, Outcome]]"
 
 @frozen
 class Place:
-    """What is exported, or loaded into: a scope of a namespace, and all tiers that it may have."""
+    """What is exported, or loaded into.
+
+    Attributes:
+        keyspace: The namespace's keys.
+        scope: The scope.
+        tiers: All tiers that it may have.
+        words_of: Tells by which words an item is found.
+    """
 
     keyspace: Keyspace
     scope: str | None
     tiers: Sequence[Keeping]
+    words_of: Callable[[MemoryItem], str]
 
     @property
     def keys(self) -> ScopeKeys:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from time import sleep
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +24,8 @@ _APART = timedelta(minutes=13)
 """How far episodes lie apart: 10,000 of them go back three months."""
 _USES = 6
 """How often the most used how-to was remembered; each further time it is a third as many."""
+_LOOKS, _PAUSE, _STEADY = 50, 0.05, 20_000
+"""How often Redis' memory is looked at, after how many seconds, until it changes by less than so many bytes."""
 
 
 @frozen
@@ -96,7 +99,14 @@ def sent_by(bench: Bench, operation: Callable[[Memory], object]) -> tuple[list[B
 
 
 def _used(client: Redis) -> int:
-    return int(client.info("memory")["used_memory"])
+    """How many bytes Redis uses, once it has freed what was dropped before: it does that in the background."""
+    used = 0
+    for _ in range(_LOOKS):
+        before, used = used, int(client.info("memory")["used_memory"])
+        if abs(used - before) < _STEADY:
+            break
+        sleep(_PAUSE)
+    return used
 
 
 def _fill(mem: Memory, workload: Workload, tiers: Sequence[str]) -> None:

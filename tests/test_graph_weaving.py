@@ -223,6 +223,13 @@ class TestLate:
         with Redis.from_url(redis_url) as client:
             check_invariants(client, namespace)
 
+    def test_no_gap(self, handle):
+        """What supersedes another holds from the moment on at which that ceases to, however long indexing takes."""
+        for n in (7, 8, 9):
+            handle.remember(f"TICKET-{n} is ours", id="x")
+        facts = handle.graph.facts("x")
+        assert [fact.valid_to for fact in facts[1:]] == [fact.valid_from for fact in facts[:-1]]
+
     def test_processes(self, redis_url, namespace, embedder):
         """Whoever indexes last, what stands at an id is what the graph has open."""
         run_together("supersede_and_index", 4, redis_url, namespace)

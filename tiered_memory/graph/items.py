@@ -40,7 +40,8 @@ class IndexEntry:
         memory_id: The id of the memory that states it.
         entities: What it is about; none: nothing is indexed.
         text: The sentence, to show in a view; "" for none.
-        valid_from: From when it holds, an aware time; None: from now, or as it stands. `known_epoch()`: always.
+        valid_from: From when it holds, an aware time; None: from now, for the memory of a tier from its `at`, or as it
+            stands. `known_epoch()`: always.
         tier: The tier in which that memory stands. The fact is the memory's then: it is closed when the memory is
             superseded, and goes when that goes; `text` is what the memory says, "" for whatever stands there. None:
             the fact is your own, whatever becomes of a memory.

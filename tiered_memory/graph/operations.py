@@ -81,7 +81,8 @@ class GraphOperations:
             memory_id: The memory's id.
             entities: What it is about; none: nothing is indexed.
             text: The sentence, to show in a view.
-            valid_from: From when it holds, an aware time; None: from now, or as it stands. `known_epoch()`: always.
+            valid_from: From when it holds, an aware time; None: from now, for the memory of a tier from its `at`, or
+                as it stands. `known_epoch()`: always.
             tier: The tier of the memory, whose fact it is then: closed when the memory is superseded, gone when that
                 goes. `text` must be what the memory says, or "". None: a fact of your own.
 

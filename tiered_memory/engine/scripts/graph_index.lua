@@ -1,9 +1,10 @@
 -- with: graph
 -- Indexes facts: ARGV is now, the scope as a member, the token of the graph, then for each fact the token and the name of
 -- the tier of the memory that states it ('' and '-' for none), the digest of the memory's id, the id, the text, from when
--- it holds ('' for now, or as it stands), how many entities, and these. A fact that is there is added to, unless it is
--- closed: then one without a memory has another from then on. A memory that says something else by now, or is gone, is
--- none; what was superseded meanwhile is closed as of then. Answers how many were indexed.
+-- it holds ('' for the time that the memory is of, or now; or as it stands), how many entities, and these. A fact that is
+-- there is added to, unless it is closed: then one without a memory has another from then on. A memory that says
+-- something else by now, or is gone, is none; what was superseded meanwhile is closed as of then.
+-- Answers how many were indexed.
 local now, member, graph = ARGV[1], ARGV[2], facts.graph_of(ARGV[3])
 local HISTORY = 100 -- how many of an id's records are looked at for the one that says what is indexed
 
@@ -22,13 +23,14 @@ local function is_closed(entry, number)
   return fact ~= nil and fact.expired ~= '-'
 end
 
--- The number of the newest record that says what is indexed, and when it was superseded; nil where its fact is closed.
+-- The number of the newest record that says what is indexed, when it was superseded, and the time that it is of; nil
+-- where its fact is closed.
 local function find_record(entry)
   local looked = 0
   for number in string.gmatch(redis.call('HGET', key('slots', entry.token), entry.digest) or '', '%d+') do
-    local record = redis.call('HMGET', record_key(number), 'text', 'superseded_at')
-    if record[1] and (record[1] == entry.text or entry.text == '') then
-      return not is_closed(entry, number) and number or nil, record[2] or '-'
+    local text, superseded, moment = unpack(redis.call('HMGET', record_key(number), 'text', 'superseded_at', 'at'))
+    if text and (text == entry.text or entry.text == '') then
+      return not is_closed(entry, number) and number or nil, superseded or '-', moment
     end
     looked = looked + 1
     if looked == HISTORY then break end
@@ -45,7 +47,7 @@ check_graph(graph)
 for _, entry in ipairs(entries) do
   if entry.token ~= '' then
     check_type(key('woven', entry.token), 'hash')
-    entry.number, entry.ended = find_record(entry)
+    entry.number, entry.ended, entry.at = find_record(entry)
   else
     find_own(entry) -- raises, before anything is written, where it is not as we wrote it
   end
@@ -63,7 +65,7 @@ end
 local function start(entry, name)
   added = added + 1
   local ended = entry.ended or '-'
-  local fact = { recorded = now, from = now, to = ended, expired = ended, tier = entry.tier, mentions = '' }
+  local fact = { recorded = now, from = entry.at or now, to = ended, expired = ended, tier = entry.tier, mentions = '' }
   redis.call('ZADD', graph.recorded, facts.place_of(fact), name)
   if entry.token ~= '' then
     redis.call('HSET', key('woven', entry.token), '', graph.token, entry.digest, entry.id)

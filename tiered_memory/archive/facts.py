@@ -16,7 +16,7 @@ from tiered_memory.engine.scripts import call
 from tiered_memory.errors import DamagedArchive
 from tiered_memory.graph import stored
 from tiered_memory.graph.entities import EntityRef
-from tiered_memory.graph.facts import StoredFact
+from tiered_memory.graph.facts import NO_TIER, StoredFact
 from tiered_memory.graph.items import IndexEntry
 from tiered_memory.items import Page
 from tiered_memory.plan import Plan, ask, join
@@ -107,7 +107,7 @@ def _kept(record: dict[str, Any], tier: str | None) -> str:
         micros(record["recorded_at"]),
         micros(record["valid_from"]),
         *("-" if end is None else end for end in ends),
-        tier or "-",
+        tier or NO_TIER,
     ]
     lines = [f"{micros(time)}\t{EntityRef.parse(entity)}\n" for entity, time in record["entities"]]
     return " ".join(map(str, times)) + "\n" + "".join(lines)

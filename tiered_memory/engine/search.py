@@ -84,7 +84,7 @@ def hybrid(
     Each search gives as many rows as the first of `counts` says; the second says of how many of the best by terms
     the neighbours come too, or is -1 where places in the order don't matter. A nameless vector isn't searched for.
     Each row has the first of `fields`. Answered by how many rows are searched, how many of them hold each term, the
-    rows as `Nearby` reads them, how long the tier's order is, and how many rows expired meanwhile.
+    rows as `nearby` reads them, how long the tier's order is, and how many rows expired meanwhile.
     """
     count, neighbours = counts
     given = _flat(where.parameters)

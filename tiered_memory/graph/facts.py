@@ -16,7 +16,7 @@ from tiered_memory.graph.times import Times
 
 _RECORD = re.compile(r"(\d+) (-?\d+) (-|-?\d+) (-|\d+) (-|[a-z][a-z0-9_]*)\n((?:\d+\t[^\n]+\n)+)")
 
-NO_TIER = b"-"
+NO_TIER = "-"
 """What stands for the tier of a fact that no record states."""
 
 
@@ -64,7 +64,7 @@ class StoredFact:
         return cls(
             memory_id=memory_id,
             number=int(number),
-            tier=None if tier.encode() == NO_TIER else tier,
+            tier=None if tier == NO_TIER else tier,
             recorded=int(recorded),
             valid_from=int(valid_from),
             valid_to=None if valid_to == "-" else int(valid_to),

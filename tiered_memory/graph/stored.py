@@ -163,7 +163,7 @@ def _arguments(keys: ScopeKeys, entries: Iterable[IndexEntry]) -> list[str | int
 
 def _entry(keys: ScopeKeys, entry: IndexEntry) -> tuple[str | int, ...]:
     start = "" if entry.valid_from is None else clock.to_micros(entry.valid_from)
-    token, tier = ("", "-") if entry.tier is None else (keys.token(entry.tier), entry.tier)
+    token, tier = ("", NO_TIER) if entry.tier is None else (keys.token(entry.tier), entry.tier)
     named = (digest(entry.memory_id), entry.memory_id, entry.text)
     return (token, tier, *named, start, len(entry.entities), *map(str, entry.entities))
 
@@ -179,7 +179,7 @@ def _rows(flat: Sequence[Any], *, direct: bool) -> list[_Row]:
 
 def _row(direct: bool, name: Any, weight: Any, met: Any, recorded: Any, tier: Any, mentions: Any) -> _Row:
     memory_id, number = parted(name)
-    record = "" if tier == NO_TIER else number
+    record = "" if text(tier) == NO_TIER else number
     return (not direct, -int(weight), -int(met), -int(recorded), memory_id, record, mentions)
 
 
